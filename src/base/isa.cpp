@@ -1,0 +1,33 @@
+#include "base/isa.h"
+
+namespace thimble {
+
+Isa detect_isa() {
+#if defined(__x86_64__)
+  // The compiler's own probe also asks the operating system (XGETBV) whether it saves the wide registers.
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  return has_avx512 ? Isa::avx512 : has_avx2 ? Isa::avx2 : Isa::generic;
+#else
+  return Isa::generic;
+#endif
+}
+
+std::string_view name_of(Isa isa) {
+  switch (isa) {
+    case Isa::generic: return "generic";
+    case Isa::avx2: return "avx2";
+    case Isa::avx512: return "avx512";
+  }
+  return "?";
+}
+
+std::optional<Isa> isa_from_name(std::string_view name) {
+  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512}) {
+    if (name_of(isa) == name) return isa;
+  }
+  return std::nullopt;
+}
+
+}  // namespace thimble

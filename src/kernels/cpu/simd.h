@@ -1,0 +1,154 @@
+// Vectors of f32 for the instruction set this file is compiled for. Include it LAST: everything after it is compiled for that set,
+// everything before it for the baseline, so that no inline function of a shared header can carry wide instructions into other files.
+// Contraction is off: a fused multiply-add happens exactly where fma() is written.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "base/bfloat16.h"
+
+#if defined(THIMBLE_ISA_AVX512)
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))), apply_to = function)
+#else
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")
+#endif
+#else
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC target("avx2,fma")
+#endif
+#endif
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+#define THIMBLE_INLINE static inline __attribute__((always_inline))
+
+#if defined(THIMBLE_ISA_AVX512)
+
+constexpr Isa kIsa = Isa::avx512;
+constexpr int kLanes = 16;
+struct Vec {
+  __m512 v;
+};
+
+THIMBLE_INLINE Vec zero() { return {_mm512_setzero_ps()}; }
+THIMBLE_INLINE Vec broadcast(float x) { return {_mm512_set1_ps(x)}; }
+THIMBLE_INLINE Vec load(const float* p) { return {_mm512_loadu_ps(p)}; }
+THIMBLE_INLINE void store(float* p, Vec a) { _mm512_storeu_ps(p, a.v); }
+THIMBLE_INLINE Vec load_first(const float* p, int count) {
+  return {_mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << count) - 1U), p)};
+}
+THIMBLE_INLINE void store_first(float* p, Vec a, int count) {
+  _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1U << count) - 1U), a.v);
+}
+THIMBLE_INLINE Vec load(const BFloat16* p) {
+  const __m256i half = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16))};
+}
+THIMBLE_INLINE Vec load_first(const BFloat16* p, int count) {
+  const __m256i half = _mm256_maskz_loadu_epi16(static_cast<__mmask16>((1U << count) - 1U), p);
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16))};
+}
+// Round to nearest even, NaN stays NaN: the same bits as to_bfloat16.
+THIMBLE_INLINE __m256i to_bfloat16_bits(Vec a) {
+  const __m512i bits = _mm512_castps_si512(a.v);
+  const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  const __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), 16);
+  const __m512i quiet = _mm512_or_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(0x40));
+  const __mmask16 is_nan = _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q);
+  return _mm512_cvtepi32_epi16(_mm512_mask_mov_epi32(rounded, is_nan, quiet));
+}
+THIMBLE_INLINE void store(BFloat16* p, Vec a) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), to_bfloat16_bits(a)); }
+THIMBLE_INLINE void store_first(BFloat16* p, Vec a, int count) {
+  _mm256_mask_storeu_epi16(p, static_cast<__mmask16>((1U << count) - 1U), to_bfloat16_bits(a));
+}
+THIMBLE_INLINE Vec add(Vec a, Vec b) { return {_mm512_add_ps(a.v, b.v)}; }
+THIMBLE_INLINE Vec sub(Vec a, Vec b) { return {_mm512_sub_ps(a.v, b.v)}; }
+THIMBLE_INLINE Vec mul(Vec a, Vec b) { return {_mm512_mul_ps(a.v, b.v)}; }
+THIMBLE_INLINE Vec div(Vec a, Vec b) { return {_mm512_div_ps(a.v, b.v)}; }
+THIMBLE_INLINE Vec sqrt(Vec a) { return {_mm512_sqrt_ps(a.v)}; }
+THIMBLE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }  // a * b + c
+// max(x, 0) that passes NaN on: a diverging run must not look healthy.
+THIMBLE_INLINE Vec relu(Vec a) {
+  return {_mm512_mask_mov_ps(a.v, _mm512_cmp_ps_mask(a.v, _mm512_setzero_ps(), _CMP_LE_OQ), _mm512_setzero_ps())};
+}
+THIMBLE_INLINE Vec max(Vec a, Vec b) { return {_mm512_max_ps(a.v, b.v)}; }
+// `a` where gate > 0, else zero.
+THIMBLE_INLINE Vec where_positive(Vec gate, Vec a) {
+  return {_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(gate.v, _mm512_setzero_ps(), _CMP_GT_OQ), a.v)};
+}
+
+#else
+
+constexpr Isa kIsa = Isa::avx2;
+constexpr int kLanes = 8;
+struct Vec {
+  __m256 v;
+};
+
+THIMBLE_INLINE __m256i first_mask(int count) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+THIMBLE_INLINE Vec zero() { return {_mm256_setzero_ps()}; }
+THIMBLE_INLINE Vec broadcast(float x) { return {_mm256_set1_ps(x)}; }
+THIMBLE_INLINE Vec load(const float* p) { return {_mm256_loadu_ps(p)}; }
+THIMBLE_INLINE void store(float* p, Vec a) { _mm256_storeu_ps(p, a.v); }
+THIMBLE_INLINE Vec load_first(const float* p, int count) { return {_mm256_maskload_ps(p, first_mask(count))}; }
+THIMBLE_INLINE void store_first(float* p, Vec a, int count) { _mm256_maskstore_ps(p, first_mask(count), a.v); }
+THIMBLE_INLINE Vec load(const BFloat16* p) {
+  const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16))};
+}
+THIMBLE_INLINE Vec load_first(const BFloat16* p, int count) {
+  alignas(16) BFloat16 part[8] = {};
+  for (int i = 0; i < count; ++i) part[i] = p[i];
+  return load(part);
+}
+// Round to nearest even, NaN stays NaN: the same bits as to_bfloat16.
+THIMBLE_INLINE __m128i to_bfloat16_bits(Vec a) {
+  const __m256i bits = _mm256_castps_si256(a.v);
+  const __m256i high = _mm256_srli_epi32(bits, 16);
+  const __m256i odd = _mm256_and_si256(high, _mm256_set1_epi32(1));
+  const __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
+  const __m256i quiet = _mm256_or_si256(high, _mm256_set1_epi32(0x40));
+  const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(a.v, a.v, _CMP_UNORD_Q));
+  const __m256i words = _mm256_blendv_epi8(rounded, quiet, is_nan);
+  return _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+}
+THIMBLE_INLINE void store(BFloat16* p, Vec a) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), to_bfloat16_bits(a)); }
+THIMBLE_INLINE void store_first(BFloat16* p, Vec a, int count) {
+  alignas(16) BFloat16 part[8];
+  store(part, a);
+  for (int i = 0; i < count; ++i) p[i] = part[i];
+}
+THIMBLE_INLINE Vec add(Vec a, Vec b) { return {_mm256_add_ps(a.v, b.v)}; }
+THIMBLE_INLINE Vec sub(Vec a, Vec b) { return {_mm256_sub_ps(a.v, b.v)}; }
+THIMBLE_INLINE Vec mul(Vec a, Vec b) { return {_mm256_mul_ps(a.v, b.v)}; }
+THIMBLE_INLINE Vec div(Vec a, Vec b) { return {_mm256_div_ps(a.v, b.v)}; }
+THIMBLE_INLINE Vec sqrt(Vec a) { return {_mm256_sqrt_ps(a.v)}; }
+THIMBLE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }  // a * b + c
+// max(x, 0) that passes NaN on: a diverging run must not look healthy.
+THIMBLE_INLINE Vec relu(Vec a) {
+  return {_mm256_andnot_ps(_mm256_cmp_ps(a.v, _mm256_setzero_ps(), _CMP_LE_OQ), a.v)};
+}
+THIMBLE_INLINE Vec max(Vec a, Vec b) { return {_mm256_max_ps(a.v, b.v)}; }
+// `a` where gate > 0, else zero.
+THIMBLE_INLINE Vec where_positive(Vec gate, Vec a) {
+  return {_mm256_and_ps(_mm256_cmp_ps(gate.v, _mm256_setzero_ps(), _CMP_GT_OQ), a.v)};
+}
+
+#endif
+
+// Calls body(index, lanes) over [begin, end): whole vectors, then one shorter piece. Pieces depend on the indices alone.
+template <typename Whole, typename Rest>
+THIMBLE_INLINE void for_vectors(std::int64_t begin, std::int64_t end, Whole&& whole, Rest&& rest) {
+  std::int64_t i = begin;
+  for (; i + kLanes <= end; i += kLanes) whole(i);
+  if (i < end) rest(i, static_cast<int>(end - i));
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA

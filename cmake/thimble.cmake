@@ -4,6 +4,8 @@ add_library(thimble_options INTERFACE)
 target_include_directories(thimble_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
 target_compile_options(thimble_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
   -ffp-contract=off -fno-math-errno -ffunction-sections -fdata-sections)
+# -Wrestrict is broken for std::string in g++ 12 (GCC bug 105651).
+target_compile_options(thimble_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 target_link_options(thimble_options INTERFACE -Wl,--gc-sections)
 if(THIMBLE_SANITIZE)
   target_compile_options(thimble_options INTERFACE -fsanitize=${THIMBLE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -28,13 +28,14 @@ std::uint64_t random_below(RandomKey key, std::uint64_t index, std::uint64_t bou
   ensure(bound > 0, "random_below: the bound is zero");
   const auto bits = random_bits(key, index, 1);
   const std::uint64_t word = (std::uint64_t{bits[0]} << 32) | bits[1];
-  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(word) * bound) >> 64);
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>((static_cast<Wide>(word) * bound) >> 64);
 }
 
 std::uint64_t random_permuted(RandomKey key, std::uint64_t index, std::uint64_t count) {
   ensure(index < count, "random_permuted: index ", index, " of ", count);
   if (count < 2) return index;
-  const int half_bits = (std::bit_width(count - 1) + 1) / 2;
+  const int half_bits = (static_cast<int>(std::bit_width(count - 1)) + 1) / 2;
   const std::uint64_t mask = (std::uint64_t{1} << half_bits) - 1;
   std::uint64_t value = index;
   do {  // walk the cycle until the value falls inside the range; a few steps, since the domain is at most four times larger

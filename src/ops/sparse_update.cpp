@@ -1,0 +1,113 @@
+// Any of the dense update rules on one slot of the pools that hold a sparse parameter and its state.
+// Inputs: the rule's pools in the order of the dense op, mask, table, gradient (dense, or a pool of the same table).
+#include "ops/sparse_slot.h"
+#include "ops/update_rules.h"
+
+namespace thimble::ops::sparse_update {
+namespace {
+
+constexpr std::string_view kOp = "sparse_update";
+
+// Numbers that the chosen rule does not read are ignored.
+constexpr AttributeDef kAttributes[] = {
+    {"slot", AttributeKind::integer, ""},       {"rule", AttributeKind::word, ""},
+    {"momentum", AttributeKind::number, "0.9"}, {"weight_decay", AttributeKind::number, "0"},
+    {"beta1", AttributeKind::number, "0.9"},    {"beta2", AttributeKind::number, "0.999"},
+    {"eps", AttributeKind::number, "1e-8"},     {"rounding", AttributeKind::word, "nearest"},
+    {"key", AttributeKind::integer, "0"}};
+
+const UpdateRule* find_rule(const OpQuery& q) {
+  for (const UpdateRule* rule : kUpdateRules) {
+    if (rule->name == q.word("rule")) return rule;
+  }
+  return nullptr;
+}
+
+std::vector<Type> infer(const OpQuery& q) {
+  const UpdateRule* rule = find_rule(q);
+  require(rule != nullptr, kOp, ": attribute 'rule' is '", q.word("rule"),
+          "', wanted sgd, momentum, nesterov, adamw, momentum_open or momentum_close");
+  const auto pools = static_cast<std::size_t>(rule->input_count);
+  require(q.in.size() == pools + 3, kOp, ": found ", q.in.size(), " inputs, wanted ", pools + 3, " for rule ",
+          rule->name);
+  const Type& gradient = q.in[pools + 2];
+  const bool is_pooled = gradient.layout == Layout::pooled;
+  for (std::size_t k = 0; k < pools; ++k) {
+    require_pooled(q, kOp, k);
+    require(q.in[k].shape == q.in[0].shape, kOp, ": pool ", k, " is ", to_text(q.in[k]),
+            ", wanted the size of pool 0, ", to_text(q.in[0].shape));
+  }
+  require_table(q, kOp, pools + 1);
+  if (is_pooled) {
+    require_pooled(q, kOp, pools + 2);
+    require(gradient.shape == q.in[0].shape, kOp, ": the gradient's pool is ", to_text(gradient),
+            ", wanted the size of pool 0, ", to_text(q.in[0].shape));
+    const Type& mask = q.in[pools];
+    require(mask.dtype == DType::u8 && mask.layout == Layout::dense && mask.shape.rank() == 1, kOp, ": the mask is ",
+            to_text(mask), ", wanted a u8 vector");
+  } else {
+    require(is_floating(gradient.dtype), kOp, ": the gradient is ", to_text(gradient), ", wanted a floating type");
+    require_mask(q, kOp, pools, gradient.shape.count());
+  }
+  require_update_numbers(q, kOp);
+  return {q.in.begin(), q.in.begin() + rule->output_count};
+}
+
+// At most as many elements as the mask has bits.
+double flops(const OpQuery& q) {
+  const UpdateRule* rule = find_rule(q);
+  return rule->flops * static_cast<double>(q.in[static_cast<std::size_t>(rule->input_count)].shape.count() * 8);
+}
+
+void reference(const OpQuery& q, const Call& call) noexcept {
+  const UpdateRule* rule = find_rule(q);
+  const auto pools = static_cast<std::size_t>(rule->input_count),
+             outputs = static_cast<std::size_t>(rule->output_count);
+  const TensorView &mask = call.in[pools], &gradient = call.in[pools + 2];
+  const bool is_pooled = q.in[pools + 2].layout == Layout::pooled;
+  const UpdateNumbers numbers = update_numbers(q, *call.scalars);
+  const Rounding rounding = rounding_of(q, *call.scalars);
+  for (std::size_t k = 0; k < outputs; ++k) copy_pool(call.in[k], call.out[k]);
+  const Slot slot(call.in[pools + 1], q.integer("slot"), call.in[0].shape.count());
+  const std::int64_t count = is_pooled ? mask.shape.count() * 8 : gradient.shape.count();
+  slot.for_elements(mask, count, [&](std::int64_t element, std::int64_t place) {
+    UpdateElement values{};
+    for (std::size_t k = 0; k < pools; ++k) values[k] = load(k < outputs ? call.out[k] : call.in[k], place);
+    rule->apply(values, load(gradient, is_pooled ? place : element), numbers);
+    for (std::size_t k = 0; k < outputs; ++k)
+      store_rounded(call.out[k], place, values[k], rounding, element, static_cast<int>(k));
+  });
+}
+
+std::vector<Example> examples() {
+  const Type pool{DType::f32, {40}, Layout::pooled}, table{DType::i32, {4}}, mask{DType::u8, {4}};
+  std::vector<Example> result;
+  for (const UpdateRule* rule : kUpdateRules) {
+    for (const Type& gradient : {Type{DType::f32, {3, 9}}, pool}) {
+      std::vector<Type> in(static_cast<std::size_t>(rule->input_count), pool);
+      in.insert(in.end(), {mask, table, gradient});
+      const std::string rounding = gradient.layout == Layout::pooled ? "stochastic" : "nearest";
+      result.push_back({in,
+                        {{"slot", std::int64_t{1}},
+                         {"rule", std::string(rule->name)},
+                         {"rounding", rounding},
+                         {"weight_decay", 0.125}}});
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+extern constinit const OpDef def = {
+    .name = "sparse_update",
+    .formula = "the update named by 'rule' on the k-th of slot with g[k-th set bit of mask]",
+    .attributes = kAttributes,
+    .infer = infer,
+    .in_place = kUpdatePairs,
+    .is_update = true,
+    .flops = flops,
+    .reference = reference,
+    .examples = examples};
+
+}  // namespace thimble::ops::sparse_update

@@ -1,0 +1,80 @@
+#include "data/augment.h"
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace thimble {
+namespace {
+
+// Mirrors an index at the first and the last element without repeating them: -1 is 1, size is size - 2.
+constexpr std::int64_t reflect(std::int64_t index, std::int64_t size) {
+  if (index < 0) return -index;
+  return index < size ? index : 2 * size - 2 - index;
+}
+
+void put(float* out, float value) { *out = value; }
+void put(BFloat16* out, float value) { *out = to_bfloat16(value); }
+
+template <typename T>
+void write(std::span<const std::uint8_t> pixels, const Shape& shape, const CropFlip& crop_flip,
+           const Normalizer& normalizer, T* out) {
+  const std::int64_t height = shape[0], width = shape[1], channels = shape[2];
+  for (std::int64_t y = 0; y < height; ++y) {
+    const std::uint8_t* row = pixels.data() + reflect(y + crop_flip.down, height) * width * channels;
+    for (std::int64_t x = 0; x < width; ++x) {
+      const std::int64_t column = crop_flip.mirrored ? width - 1 - x : x;
+      const std::uint8_t* pixel = row + reflect(column + crop_flip.right, width) * channels;
+      for (std::int64_t channel = 0; channel < channels; ++channel) {
+        put(out++, normalizer.value(channel, pixel[channel]));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Augmentation augmentation) {
+  return augmentation == Augmentation::none ? "none" : "crop-flip";
+}
+
+std::optional<Augmentation> augmentation_from_name(std::string_view name) {
+  for (const Augmentation augmentation : {Augmentation::none, Augmentation::crop_flip}) {
+    if (name_of(augmentation) == name) return augmentation;
+  }
+  return std::nullopt;
+}
+
+CropFlip draw_crop_flip(std::uint64_t seed, std::int64_t epoch, std::int64_t sample) {
+  const RandomKey key = random_key(seed, RandomPurpose::augment, static_cast<std::uint64_t>(epoch));
+  const auto bits = random_bits(key, static_cast<std::uint64_t>(sample), 0);
+  const auto offset = [](std::uint32_t word) {
+    return static_cast<std::int64_t>(std::uint64_t{word} * (2 * kCropPadding + 1) >> 32) - kCropPadding;
+  };
+  return {offset(bits[0]), offset(bits[1]), (bits[2] >> 31) != 0};
+}
+
+Normalizer::Normalizer(const DatasetInfo& info) {
+  const auto channels = static_cast<std::size_t>(info.sample_shape[2]);
+  ensure(info.mean.size() == channels && info.deviation.size() == channels, info.name, ": found ", info.mean.size(),
+         " means and ", info.deviation.size(), " deviations, wanted ", channels);
+  values_.reserve(channels * 256);
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    const double mean = static_cast<double>(info.mean[channel]);
+    const double deviation = static_cast<double>(info.deviation[channel]);
+    for (int pixel = 0; pixel < 256; ++pixel) {
+      values_.push_back(static_cast<float>((static_cast<double>(pixel) / 255.0 - mean) / deviation));
+    }
+  }
+}
+
+void write_image(std::span<const std::uint8_t> pixels, const Shape& shape, const CropFlip& crop_flip,
+                 const Normalizer& normalizer, float* out) noexcept {
+  write(pixels, shape, crop_flip, normalizer, out);
+}
+
+void write_image(std::span<const std::uint8_t> pixels, const Shape& shape, const CropFlip& crop_flip,
+                 const Normalizer& normalizer, BFloat16* out) noexcept {
+  write(pixels, shape, crop_flip, normalizer, out);
+}
+
+}  // namespace thimble

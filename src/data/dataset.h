@@ -1,0 +1,52 @@
+// What the loader may ask of a data set: facts known when it is opened, and one sample at a time. A data set keeps no
+// samples in memory: each read goes to the file, or draws. Knows nothing of networks, batches or augmentation.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/shape.h"
+
+namespace thimble {
+
+enum class Split : std::uint8_t { train, test };
+
+constexpr std::string_view name_of(Split split) { return split == Split::train ? "train" : "test"; }
+
+struct DatasetInfo {
+  std::string name;
+  Shape sample_shape;                         // (H, W, C)
+  std::vector<std::string_view> class_names;  // static texts
+  std::int64_t train_count = 0;
+  std::int64_t test_count = 0;
+  std::vector<float> mean;       // per channel, of pixels scaled to 0..1
+  std::vector<float> deviation;  // standard deviation, likewise
+};
+
+class Dataset {
+ public:
+  explicit Dataset(DatasetInfo info) : info_(std::move(info)) {}
+  Dataset(const Dataset&) = delete;
+  Dataset& operator=(const Dataset&) = delete;
+  virtual ~Dataset() = default;
+
+  const DatasetInfo& info() const { return info_; }
+  std::int64_t class_count() const { return static_cast<std::int64_t>(info_.class_names.size()); }
+  std::int64_t count(Split split) const { return split == Split::train ? info_.train_count : info_.test_count; }
+
+  // Writes the pixels (H, W, C) of one sample and returns its label, below class_count(). UserError with file, offset,
+  // found and wanted where the file does not hold what it promised. May be called from several threads at once;
+  // allocates only to fail.
+  virtual std::int32_t read(Split split, std::int64_t index, std::span<std::uint8_t> pixels) const = 0;
+
+ protected:
+  void check_read(Split split, std::int64_t index, std::span<const std::uint8_t> pixels) const;  // InternalError
+
+ private:
+  DatasetInfo info_;
+};
+
+}  // namespace thimble

@@ -1,0 +1,152 @@
+#include "data/open.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "base/error.h"
+#include "data/cifar10.h"
+#include "data/file.h"
+#include "data/glyphs.h"
+#include "data/mnist.h"
+
+namespace thimble {
+namespace {
+
+struct OpenArguments {
+  std::string folder;
+  std::uint64_t seed = 0;
+  std::string scratch_folder;
+};
+
+// A new data set is one entry in kKinds.
+struct Kind {
+  std::string_view name;
+  std::string_view about;
+  std::string_view contents;                // what a folder of it holds, for messages; empty: needs no files
+  std::span<const std::string_view> under;  // folders below the root, in order of search
+  bool (*is_here)(const std::string& folder) = nullptr;
+  std::unique_ptr<Dataset> (*open)(const OpenArguments&) = nullptr;
+
+  bool needs_files() const { return is_here != nullptr; }
+};
+
+constexpr std::array<std::string_view, 4> kCifarFolders = {"", "cifar-10-batches-bin", "cifar10",
+                                                           "cifar10/cifar-10-batches-bin"};
+constexpr std::array<std::string_view, 3> kMnistFolders = {"", "mnist", "MNIST/raw"};
+
+constinit const std::array<Kind, 3> kKinds = {{
+    {.name = "cifar10",
+     .about = "CIFAR-10 photographs, 32x32 colour, 10 classes, binary version",
+     .contents = "data_batch_1.bin to data_batch_5.bin and test_batch.bin",
+     .under = kCifarFolders,
+     .is_here = is_cifar10_folder,
+     .open = [](const OpenArguments& arguments) { return open_cifar10(arguments.folder); }},
+    {.name = "mnist",
+     .about = "MNIST handwritten digits, 28x28 grey, 10 classes, IDX files, plain or .gz",
+     .contents = "train-images-idx3-ubyte, train-labels-idx1-ubyte and their t10k twins, plain or .gz",
+     .under = kMnistFolders,
+     .is_here = is_mnist_folder,
+     .open = [](const OpenArguments& arguments) { return open_mnist(arguments.folder, arguments.scratch_folder); }},
+    {.name = "glyphs",
+     .about = "symbols drawn by the program, 32x32 colour, 10 classes; needs no files",
+     .contents = "",
+     .under = {},
+     .is_here = nullptr,
+     .open = [](const OpenArguments& arguments) { return open_glyphs({.seed = arguments.seed}); }},
+}};
+
+std::vector<std::string> places_of(const Kind& kind, const std::string& root) {
+  std::vector<std::string> places;
+  if (root.empty()) return places;
+  for (const std::string_view folder : kind.under) {
+    places.push_back(folder.empty() ? root : join_path(root, std::string(folder)));
+  }
+  return places;
+}
+
+std::string find_folder(const Kind& kind, const std::string& root) {
+  const std::vector<std::string> places = places_of(kind, root);
+  const auto found = std::find_if(places.begin(), places.end(), kind.is_here);
+  return found == places.end() ? std::string() : *found;
+}
+
+// Single-letter changes that turn one word into the other.
+std::int64_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::int64_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<std::int64_t>(j);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::int64_t diagonal = std::exchange(row[0], static_cast<std::int64_t>(i + 1));
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::int64_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+[[noreturn]] void fail_unknown(std::string_view name) {
+  std::string known;
+  for (const Kind& kind : kKinds) known += join_text(known.empty() ? "" : ", ", kind.name);
+  const auto nearest = std::min_element(kKinds.begin(), kKinds.end(), [&](const Kind& a, const Kind& b) {
+    return edit_distance(name, a.name) < edit_distance(name, b.name);
+  });
+  fail_user(join_text("data set '", name, "' is unknown; did you mean '", nearest->name, "'? Known: ", known,
+                      ", or the path of a folder"));
+}
+
+std::unique_ptr<Dataset> open_named(const Kind& kind, const std::string& root, OpenArguments arguments) {
+  if (!kind.needs_files()) return kind.open(arguments);
+  require(!root.empty(), "data set '", kind.name,
+          "' is read from files, found no folder for data sets, wanted one that holds ", kind.contents,
+          ": set THIMBLE_DATA or give the folder itself");
+  arguments.folder = find_folder(kind, root);
+  if (arguments.folder.empty()) {
+    std::string searched;
+    for (const std::string& place : places_of(kind, root)) searched += join_text(searched.empty() ? "" : ", ", place);
+    fail_user(join_text("data set '", kind.name, "' was not found, wanted ", kind.contents, " in one of: ", searched));
+  }
+  return kind.open(arguments);
+}
+
+std::unique_ptr<Dataset> open_path(const std::string& path, OpenArguments arguments) {
+  require(is_folder(path), path, ": found no such folder, wanted one that holds a data set");
+  std::string wanted;
+  for (const Kind& kind : kKinds) {
+    if (!kind.needs_files()) continue;
+    arguments.folder = find_folder(kind, path);
+    if (!arguments.folder.empty()) return kind.open(arguments);
+    wanted += join_text(wanted.empty() ? "" : "; or ", kind.name, ": ", kind.contents);
+  }
+  fail_user(join_text(path, ": found no data set there, wanted ", wanted));
+}
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_dataset(std::string_view name_or_path, const std::string& data_root, std::uint64_t seed,
+                                      const std::string& scratch_folder) {
+  const OpenArguments arguments{.folder = {}, .seed = seed, .scratch_folder = scratch_folder};
+  for (const Kind& kind : kKinds) {
+    if (kind.name == name_or_path) return open_named(kind, data_root, arguments);
+  }
+  const std::string path(name_or_path);
+  if (path.find('/') == std::string::npos && !is_folder(path)) fail_unknown(name_or_path);
+  return open_path(path, arguments);
+}
+
+std::vector<DatasetListing> list_datasets(const std::string& data_root) {
+  std::vector<DatasetListing> listings;
+  for (const Kind& kind : kKinds) {
+    const std::string found = kind.needs_files() ? find_folder(kind, data_root) : std::string();
+    listings.push_back({.name = kind.name,
+                        .about = kind.about,
+                        .places = places_of(kind, data_root),
+                        .found = found,
+                        .is_present = !kind.needs_files() || !found.empty()});
+  }
+  return listings;
+}
+
+}  // namespace thimble

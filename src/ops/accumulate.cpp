@@ -8,14 +8,11 @@ constexpr AttributeDef kAttributes[] = {{"rounding", AttributeKind::word, "neare
                                         {"key", AttributeKind::integer, "0"}};
 
 std::vector<Type> infer(const OpQuery& q) {
-  require(q.in.size() == 2, "accumulate: found ", q.in.size(), " inputs, wanted 2");
-  for (const Type& type : q.in) {
-    require(is_floating(type.dtype) && type.layout == Layout::dense, "accumulate: found ", to_text(type),
-            ", wanted a dense floating type");
-  }
-  require(q.in[0].shape == q.in[1].shape, "accumulate: found shapes ", to_text(q.in[0].shape), " and ",
-          to_text(q.in[1].shape), ", wanted equal ones");
-  require_rounding(q, "accumulate");
+  require_inputs("accumulate", q, 2, 2);
+  require_floating("accumulate", "total", q.in[0]);
+  require_floating("accumulate", "x", q.in[1]);
+  require_shape("accumulate", "x", q.in[1], q.in[0].shape);
+  require_rounding("accumulate", q);
   return {q.in[0]};
 }
 

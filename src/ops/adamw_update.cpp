@@ -9,7 +9,7 @@ constexpr AttributeDef kAttributes[] = {
     {"eps", AttributeKind::number, "1e-8"},       {"weight_decay", AttributeKind::number, "0.01"},
     {"rounding", AttributeKind::word, "nearest"}, {"key", AttributeKind::integer, "0"}};
 
-std::vector<Type> infer(const OpQuery& q) { return infer_update(q, "adamw_update", kAdamw); }
+std::vector<Type> infer(const OpQuery& q) { return infer_update("adamw_update", q, kAdamw); }
 double flops(const OpQuery& q) { return update_flops(q, kAdamw); }
 void reference(const OpQuery& q, const Call& call) noexcept { run_update(q, call, kAdamw); }
 std::vector<Example> examples() { return update_examples(kAdamw, {{"beta1", 0.75}, {"beta2", 0.875}}); }

@@ -1,20 +1,16 @@
 // Another floating type for the same numbers; bf16 is rounded to nearest even.
-#include "base/error.h"
 #include "ir/grad_builder.h"
-#include "ir/op_def.h"
+#include "ops/check.h"
 
 namespace thimble::ops::cast {
 namespace {
 
-constexpr AttributeDef kAttributes[] = {{"dtype", AttributeKind::word, "f32"}};
+constexpr AttributeDef kAttributes[] = {kDTypeAttribute};
 
 std::vector<Type> infer(const OpQuery& q) {
-  require(q.in.size() == 1, "cast: found ", q.in.size(), " inputs, wanted 1");
-  require(is_floating(q.in[0].dtype) && q.in[0].layout == Layout::dense, "cast: found ", to_text(q.in[0]),
-          ", wanted a dense floating type");
-  const std::optional<DType> dtype = dtype_from_name(q.word("dtype"));
-  require(dtype && is_floating(*dtype), "cast: attribute 'dtype' is '", q.word("dtype"), "', wanted f32, bf16 or f64");
-  return {{*dtype, q.in[0].shape}};
+  require_inputs("cast", q, 1, 1);
+  require_floating("cast", "x", q.in[0]);
+  return {{dtype_attribute("cast", q), q.in[0].shape}};
 }
 
 // dx = dy in the type of x: nothing is kept.

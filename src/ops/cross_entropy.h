@@ -3,20 +3,15 @@
 
 #include <cmath>
 
-#include "base/error.h"
-#include "ir/op_def.h"
+#include "ops/check.h"
 
 namespace thimble::ops {
 
 // logits (B, K), labels i32 (B)
-inline void require_cross_entropy(const OpQuery& q, std::string_view op) {
-  require(q.in.size() == 2, op, ": found ", q.in.size(), " inputs, wanted 2: logits, labels");
-  const Type &logits = q.in[0], &labels = q.in[1];
-  require(
-      is_floating(logits.dtype) && logits.layout == Layout::dense && logits.shape.rank() == 2 && logits.shape[1] > 0,
-      op, ": the logits are ", to_text(logits), ", wanted a floating (B,K)");
-  const Type wanted{DType::i32, {logits.shape[0]}};
-  require(labels == wanted, op, ": the labels are ", to_text(labels), ", wanted ", to_text(wanted));
+inline void require_cross_entropy(std::string_view op, const OpQuery& q) {
+  require_inputs(op, q, 2, 2);
+  require_rank(op, "the logits", q.in[0], 2);
+  require_type(op, "the labels", q.in[1], {DType::i32, {q.in[0].shape[0]}});
   const double smoothing = q.number("smoothing");
   require(smoothing >= 0 && smoothing < 1, op, ": attribute 'smoothing' is ", smoothing,
           ", wanted at least 0 and less than 1");

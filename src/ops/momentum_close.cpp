@@ -7,7 +7,7 @@ namespace {
 constexpr AttributeDef kAttributes[] = {{"rounding", AttributeKind::word, "nearest"},
                                         {"key", AttributeKind::integer, "0"}};
 
-std::vector<Type> infer(const OpQuery& q) { return infer_update(q, "momentum_close", kMomentumClose); }
+std::vector<Type> infer(const OpQuery& q) { return infer_update("momentum_close", q, kMomentumClose); }
 double flops(const OpQuery& q) { return update_flops(q, kMomentumClose); }
 void reference(const OpQuery& q, const Call& call) noexcept { run_update(q, call, kMomentumClose); }
 std::vector<Example> examples() { return update_examples(kMomentumClose, {}); }

@@ -9,7 +9,7 @@ constexpr AttributeDef kAttributes[] = {{"momentum", AttributeKind::number, ""},
                                         {"rounding", AttributeKind::word, "nearest"},
                                         {"key", AttributeKind::integer, "0"}};
 
-std::vector<Type> infer(const OpQuery& q) { return infer_update(q, "momentum_open", kMomentumOpen); }
+std::vector<Type> infer(const OpQuery& q) { return infer_update("momentum_open", q, kMomentumOpen); }
 double flops(const OpQuery& q) { return update_flops(q, kMomentumOpen); }
 void reference(const OpQuery& q, const Call& call) noexcept { run_update(q, call, kMomentumOpen); }
 std::vector<Example> examples() {

@@ -9,7 +9,7 @@ constexpr AttributeDef kAttributes[] = {{"momentum", AttributeKind::number, ""},
                                         {"rounding", AttributeKind::word, "nearest"},
                                         {"key", AttributeKind::integer, "0"}};
 
-std::vector<Type> infer(const OpQuery& q) { return infer_update(q, "momentum_update", kMomentum); }
+std::vector<Type> infer(const OpQuery& q) { return infer_update("momentum_update", q, kMomentum); }
 double flops(const OpQuery& q) { return update_flops(q, kMomentum); }
 void reference(const OpQuery& q, const Call& call) noexcept { run_update(q, call, kMomentum); }
 std::vector<Example> examples() { return update_examples(kMomentum, {{"momentum", 0.75}, {"weight_decay", 0.125}}); }

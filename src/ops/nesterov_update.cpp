@@ -9,7 +9,7 @@ constexpr AttributeDef kAttributes[] = {{"momentum", AttributeKind::number, ""},
                                         {"rounding", AttributeKind::word, "nearest"},
                                         {"key", AttributeKind::integer, "0"}};
 
-std::vector<Type> infer(const OpQuery& q) { return infer_update(q, "nesterov_update", kNesterov); }
+std::vector<Type> infer(const OpQuery& q) { return infer_update("nesterov_update", q, kNesterov); }
 double flops(const OpQuery& q) { return update_flops(q, kNesterov); }
 void reference(const OpQuery& q, const Call& call) noexcept { run_update(q, call, kNesterov); }
 std::vector<Example> examples() { return update_examples(kNesterov, {{"momentum", 0.75}, {"weight_decay", 0.125}}); }

@@ -3,9 +3,8 @@
 // run draws the same ones.
 #pragma once
 
-#include "base/error.h"
 #include "base/random.h"
-#include "ir/op_def.h"
+#include "ops/check.h"
 
 namespace thimble::ops {
 
@@ -15,7 +14,7 @@ struct Rounding {
   std::uint64_t iteration = 0;
 };
 
-inline void require_rounding(const OpQuery& q, std::string_view op) {
+inline void require_rounding(std::string_view op, const OpQuery& q) {
   const std::string& rounding = q.word("rounding");
   require(rounding == "nearest" || rounding == "stochastic", op, ": attribute 'rounding' is '", rounding,
           "', wanted nearest or stochastic");

@@ -8,7 +8,7 @@ constexpr AttributeDef kAttributes[] = {{"weight_decay", AttributeKind::number, 
                                         {"rounding", AttributeKind::word, "nearest"},
                                         {"key", AttributeKind::integer, "0"}};
 
-std::vector<Type> infer(const OpQuery& q) { return infer_update(q, "sgd_update", kSgd); }
+std::vector<Type> infer(const OpQuery& q) { return infer_update("sgd_update", q, kSgd); }
 double flops(const OpQuery& q) { return update_flops(q, kSgd); }
 void reference(const OpQuery& q, const Call& call) noexcept { run_update(q, call, kSgd); }
 std::vector<Example> examples() { return update_examples(kSgd, {{"weight_decay", 0.125}}); }

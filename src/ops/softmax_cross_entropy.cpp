@@ -10,7 +10,7 @@ namespace {
 constexpr AttributeDef kAttributes[] = {{"smoothing", AttributeKind::number, "0"}};
 
 std::vector<Type> infer(const OpQuery& q) {
-  require_cross_entropy(q, "softmax_cross_entropy");
+  require_cross_entropy("softmax_cross_entropy", q);
   const DType dtype = q.in[0].dtype == DType::f64 ? DType::f64 : DType::f32;
   return {{dtype, {1}}, {dtype, {1}}};
 }

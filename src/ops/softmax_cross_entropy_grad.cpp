@@ -9,7 +9,7 @@ namespace {
 constexpr AttributeDef kAttributes[] = {{"smoothing", AttributeKind::number, "0"}};
 
 std::vector<Type> infer(const OpQuery& q) {
-  require_cross_entropy(q, "softmax_cross_entropy_grad");
+  require_cross_entropy("softmax_cross_entropy_grad", q);
   return {q.in[0]};
 }
 

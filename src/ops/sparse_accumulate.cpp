@@ -13,15 +13,13 @@ constexpr AttributeDef kAttributes[] = {{"slot", AttributeKind::integer, ""},
 
 std::vector<Type> infer(const OpQuery& q) {
   constexpr std::string_view kOp = "sparse_accumulate";
-  require(q.in.size() == 4, kOp, ": found ", q.in.size(), " inputs, wanted 4: total, mask, table, gradient");
-  require_pooled(q, kOp, 0);
-  require(is_floating(q.in[3].dtype) && q.in[3].layout == Layout::dense, kOp, ": the gradient is ", to_text(q.in[3]),
-          ", wanted a dense floating type");
-  require_mask(q, kOp, 1, q.in[3].shape.count());
-  require_table(q, kOp, 2);
-  const std::int64_t opens = q.integer("opens");
-  require(opens == 0 || opens == 1, kOp, ": attribute 'opens' is ", opens, ", wanted 0 or 1");
-  require_rounding(q, kOp);
+  require_inputs(kOp, q, 4, 4);
+  require_pooled(kOp, q, 0);
+  require_floating(kOp, "the gradient", q.in[3]);
+  require_mask(kOp, q, 1, q.in[3].shape.count());
+  require_table(kOp, q, 2);
+  integer_between(kOp, q, "opens", 0, 1);
+  require_rounding(kOp, q);
   return {q.in[0]};
 }
 

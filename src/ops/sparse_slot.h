@@ -5,30 +5,26 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/error.h"
-#include "ir/op_def.h"
+#include "ops/check.h"
 
 namespace thimble::ops {
 
-inline void require_pooled(const OpQuery& q, std::string_view op, std::size_t input) {
+inline void require_pooled(std::string_view op, const OpQuery& q, std::size_t input) {
   const Type& type = q.in[input];
   require(is_floating(type.dtype) && type.layout == Layout::pooled && type.shape.rank() == 1, op, ": input ", input,
           " is ", to_text(type), ", wanted a pooled floating vector");
 }
 
 // `mask` and `table` are places in the list of inputs; element_count is that of the dense tensor.
-inline void require_mask(const OpQuery& q, std::string_view op, std::size_t mask, std::int64_t element_count) {
-  const Type wanted{DType::u8, {(element_count + 7) / 8}};
-  require(q.in[mask] == wanted, op, ": the mask is ", to_text(q.in[mask]), ", wanted ", to_text(wanted), " for ",
-          element_count, " elements");
+inline void require_mask(std::string_view op, const OpQuery& q, std::size_t mask, std::int64_t element_count) {
+  require_type(op, "the mask", q.in[mask], {DType::u8, {(element_count + 7) / 8}});
 }
 
-inline void require_table(const OpQuery& q, std::string_view op, std::size_t table) {
+inline void require_table(std::string_view op, const OpQuery& q, std::size_t table) {
   const Type& type = q.in[table];
   require(type.dtype == DType::i32 && type.layout == Layout::dense && type.shape.rank() == 1 && type.shape.count() >= 2,
           op, ": the table is ", to_text(type), ", wanted i32[slots+1]");
-  const std::int64_t slot = q.integer("slot"), slots = type.shape.count() - 1;
-  require(slot >= 0 && slot < slots, op, ": attribute 'slot' is ", slot, ", wanted 0 to ", slots - 1);
+  integer_between(op, q, "slot", 0, type.shape.count() - 2);
 }
 
 // Where a slot lies in its pool. Table and mask are run-time data that a damaged checkpoint may have written: the ends

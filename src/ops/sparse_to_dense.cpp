@@ -6,18 +6,16 @@ namespace thimble::ops::sparse_to_dense {
 namespace {
 
 constexpr AttributeDef kAttributes[] = {
-    {"slot", AttributeKind::integer, ""}, {"shape", AttributeKind::word, ""}, {"dtype", AttributeKind::word, "f32"}};
+    {"slot", AttributeKind::integer, ""}, {"shape", AttributeKind::word, ""}, kDTypeAttribute};
 
 std::vector<Type> infer(const OpQuery& q) {
   constexpr std::string_view kOp = "sparse_to_dense";
-  require(q.in.size() == 3, kOp, ": found ", q.in.size(), " inputs, wanted 3: values, mask, table");
-  require_pooled(q, kOp, 0);
-  require_table(q, kOp, 2);
-  const std::optional<DType> dtype = dtype_from_name(q.word("dtype"));
-  require(dtype && is_floating(*dtype), kOp, ": attribute 'dtype' is '", q.word("dtype"), "', wanted f32, bf16 or f64");
+  require_inputs(kOp, q, 3, 3);
+  require_pooled(kOp, q, 0);
+  require_table(kOp, q, 2);
   const Shape shape = parse_shape_word(q.word("shape"), kOp);
-  require_mask(q, kOp, 1, shape.count());
-  return {{*dtype, shape}};
+  require_mask(kOp, q, 1, shape.count());
+  return {{dtype_attribute(kOp, q), shape}};
 }
 
 double flops(const OpQuery& q) { return static_cast<double>(q.out[0].shape.count()); }
@@ -45,6 +43,7 @@ extern constinit const OpDef def = {
     .formula = "dense[i] = mask[i] ? values[table[slot] + set bits of mask before i] : 0",
     .attributes = kAttributes,
     .infer = infer,
+    .never_kept = true,
     .flops = flops,
     .reference = reference,
     .examples = examples};

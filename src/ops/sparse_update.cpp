@@ -23,6 +23,12 @@ const UpdateRule* find_rule(const OpQuery& q) {
   return nullptr;
 }
 
+// One table describes all pools of a tensor, so they are of one size.
+void require_same_pool(const OpQuery& q, std::size_t input) {
+  require(q.in[input].shape == q.in[0].shape, kOp, ": input ", input, " is ", to_text(q.in[input]),
+          ", wanted the size of pool 0, ", to_text(q.in[0].shape));
+}
+
 std::vector<Type> infer(const OpQuery& q) {
   const UpdateRule* rule = find_rule(q);
   require(rule != nullptr, kOp, ": attribute 'rule' is '", q.word("rule"),
@@ -30,26 +36,23 @@ std::vector<Type> infer(const OpQuery& q) {
   const auto pools = static_cast<std::size_t>(rule->input_count);
   require(q.in.size() == pools + 3, kOp, ": found ", q.in.size(), " inputs, wanted ", pools + 3, " for rule ",
           rule->name);
-  const Type& gradient = q.in[pools + 2];
-  const bool is_pooled = gradient.layout == Layout::pooled;
   for (std::size_t k = 0; k < pools; ++k) {
-    require_pooled(q, kOp, k);
-    require(q.in[k].shape == q.in[0].shape, kOp, ": pool ", k, " is ", to_text(q.in[k]),
-            ", wanted the size of pool 0, ", to_text(q.in[0].shape));
+    require_pooled(kOp, q, k);
+    require_same_pool(q, k);
   }
-  require_table(q, kOp, pools + 1);
-  if (is_pooled) {
-    require_pooled(q, kOp, pools + 2);
-    require(gradient.shape == q.in[0].shape, kOp, ": the gradient's pool is ", to_text(gradient),
-            ", wanted the size of pool 0, ", to_text(q.in[0].shape));
-    const Type& mask = q.in[pools];
+  require_table(kOp, q, pools + 1);
+  if (q.in[pools + 2].layout == Layout::pooled) {
+    require_pooled(kOp, q, pools + 2);
+    require_same_pool(q, pools + 2);
+    const Type& mask =
+        q.in[pools];  // the number of elements is not known here, nor needed: bits past the last one are zero
     require(mask.dtype == DType::u8 && mask.layout == Layout::dense && mask.shape.rank() == 1, kOp, ": the mask is ",
             to_text(mask), ", wanted a u8 vector");
   } else {
-    require(is_floating(gradient.dtype), kOp, ": the gradient is ", to_text(gradient), ", wanted a floating type");
-    require_mask(q, kOp, pools, gradient.shape.count());
+    require_floating(kOp, "the gradient", q.in[pools + 2]);
+    require_mask(kOp, q, pools, q.in[pools + 2].shape.count());
   }
-  require_update_numbers(q, kOp);
+  require_update_numbers(kOp, q);
   return {q.in.begin(), q.in.begin() + rule->output_count};
 }
 

@@ -82,25 +82,22 @@ inline constexpr const UpdateRule* kUpdateRules[] = {&kSgd,   &kMomentum,     &k
 // Each output is the next version of the input at the same place.
 inline constexpr InPlacePair kUpdatePairs[] = {{0, 0}, {1, 1}, {2, 2}};
 
-inline void require_fraction(const OpQuery& q, std::string_view op, std::string_view name) {
+inline void require_fraction(std::string_view op, const OpQuery& q, std::string_view name) {
   if (!q.attributes->has(name)) return;
   const double value = q.number(name);
   require(value >= 0 && value < 1, op, ": attribute '", name, "' is ", value, ", wanted at least 0 and less than 1");
 }
 
 // The comparisons are written so that NaN fails them.
-inline void require_update_numbers(const OpQuery& q, std::string_view op) {
-  for (const std::string_view name : {"momentum", "beta1", "beta2"}) require_fraction(q, op, name);
+inline void require_update_numbers(std::string_view op, const OpQuery& q) {
+  for (const std::string_view name : {"momentum", "beta1", "beta2"}) require_fraction(op, q, name);
   if (q.attributes->has("weight_decay")) {
     const double decay = q.number("weight_decay");
     require(decay >= 0 && std::isfinite(decay), op, ": attribute 'weight_decay' is ", decay,
             ", wanted a number from 0");
   }
-  if (q.attributes->has("eps")) {
-    const double eps = q.number("eps");
-    require(eps > 0 && std::isfinite(eps), op, ": attribute 'eps' is ", eps, ", wanted a number above 0");
-  }
-  require_rounding(q, op);
+  if (q.attributes->has("eps")) require_eps(op, q);
+  require_rounding(op, q);
 }
 
 inline UpdateNumbers update_numbers(const OpQuery& q, const RunScalars& scalars) {
@@ -118,16 +115,15 @@ inline UpdateNumbers update_numbers(const OpQuery& q, const RunScalars& scalars)
 }
 
 // Inputs of a dense update: the rule's tensors, then the gradient, all of one shape; dtypes are free.
-inline std::vector<Type> infer_update(const OpQuery& q, std::string_view op, const UpdateRule& rule) {
+inline std::vector<Type> infer_update(std::string_view op, const OpQuery& q, const UpdateRule& rule) {
   const auto wanted = static_cast<std::size_t>(rule.input_count) + 1;
-  require(q.in.size() == wanted, op, ": found ", q.in.size(), " inputs, wanted ", wanted);
+  require_inputs(op, q, wanted, wanted);
   for (std::size_t k = 0; k < wanted; ++k) {
-    require(is_floating(q.in[k].dtype) && q.in[k].layout == Layout::dense, op, ": input ", k, " is ", to_text(q.in[k]),
-            ", wanted a dense floating type");
-    require(q.in[k].shape == q.in[0].shape, op, ": input ", k, " has shape ", to_text(q.in[k].shape), ", wanted ",
-            to_text(q.in[0].shape), " as input 0");
+    const std::string what = join_text("input ", k);
+    require_floating(op, what, q.in[k]);
+    require_shape(op, what, q.in[k], q.in[0].shape);
   }
-  require_update_numbers(q, op);
+  require_update_numbers(op, q);
   return {q.in.begin(), q.in.begin() + rule.output_count};
 }
 

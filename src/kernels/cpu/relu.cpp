@@ -36,7 +36,12 @@ Status run(const KernelState&, const Call& call) noexcept {
 
 }  // namespace
 
-extern const Kernel def = {
-    .op = "relu", .name = "relu", .isa = kIsa, .rank = static_cast<int>(kIsa), .refuse = refuse, .prepare = prepare, .run = run};
+extern const Kernel def = {.op = "relu",
+                           .name = "relu",
+                           .isa = kIsa,
+                           .rank = static_cast<int>(kIsa),
+                           .refuse = refuse,
+                           .prepare = prepare,
+                           .run = run};
 
 }  // namespace thimble::kernels::THIMBLE_ISA::relu_kernel

@@ -1,6 +1,6 @@
-// Vectors of f32 for the instruction set this file is compiled for. Include it LAST: everything after it is compiled for that set,
-// everything before it for the baseline, so that no inline function of a shared header can carry wide instructions into other files.
-// Contraction is off: a fused multiply-add happens exactly where fma() is written.
+// Vectors of f32 for the instruction set this file is compiled for. Include it LAST: everything after it is compiled
+// for that set, everything before it for the baseline, so that no inline function of a shared header can carry wide
+// instructions into other files. Contraction is off: a fused multiply-add happens exactly where fma() is written.
 #pragma once
 
 #include <immintrin.h>
@@ -52,12 +52,15 @@ THIMBLE_INLINE Vec load_first(const BFloat16* p, int count) {
 THIMBLE_INLINE __m256i to_bfloat16_bits(Vec a) {
   const __m512i bits = _mm512_castps_si512(a.v);
   const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-  const __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), 16);
+  const __m512i rounded =
+      _mm512_srli_epi32(_mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), 16);
   const __m512i quiet = _mm512_or_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(0x40));
   const __mmask16 is_nan = _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q);
   return _mm512_cvtepi32_epi16(_mm512_mask_mov_epi32(rounded, is_nan, quiet));
 }
-THIMBLE_INLINE void store(BFloat16* p, Vec a) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), to_bfloat16_bits(a)); }
+THIMBLE_INLINE void store(BFloat16* p, Vec a) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), to_bfloat16_bits(a));
+}
 THIMBLE_INLINE void store_first(BFloat16* p, Vec a, int count) {
   _mm256_mask_storeu_epi16(p, static_cast<__mmask16>((1U << count) - 1U), to_bfloat16_bits(a));
 }
@@ -75,6 +78,16 @@ THIMBLE_INLINE Vec max(Vec a, Vec b) { return {_mm512_max_ps(a.v, b.v)}; }
 // `a` where gate > 0, else zero.
 THIMBLE_INLINE Vec where_positive(Vec gate, Vec a) {
   return {_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(gate.v, _mm512_setzero_ps(), _CMP_GT_OQ), a.v)};
+}
+// Bit i: lane i is above zero; and the other way, lanes whose bit is set, else zero.
+THIMBLE_INLINE unsigned positive_bits(Vec a) { return _mm512_cmp_ps_mask(a.v, _mm512_setzero_ps(), _CMP_GT_OQ); }
+THIMBLE_INLINE Vec where_bits(unsigned bits, Vec a) { return {_mm512_maskz_mov_ps(static_cast<__mmask16>(bits), a.v)}; }
+// sums[lane] += a[lane], in double: ends a block of f32 additions before their error grows.
+THIMBLE_INLINE void add_to(double* sums, Vec a) {
+  const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(a.v)),
+                high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(a.v, 1));
+  _mm512_storeu_pd(sums, _mm512_add_pd(_mm512_loadu_pd(sums), low));
+  _mm512_storeu_pd(sums + 8, _mm512_add_pd(_mm512_loadu_pd(sums + 8), high));
 }
 
 #else
@@ -108,7 +121,8 @@ THIMBLE_INLINE __m128i to_bfloat16_bits(Vec a) {
   const __m256i bits = _mm256_castps_si256(a.v);
   const __m256i high = _mm256_srli_epi32(bits, 16);
   const __m256i odd = _mm256_and_si256(high, _mm256_set1_epi32(1));
-  const __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
+  const __m256i rounded =
+      _mm256_srli_epi32(_mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
   const __m256i quiet = _mm256_or_si256(high, _mm256_set1_epi32(0x40));
   const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(a.v, a.v, _CMP_UNORD_Q));
   const __m256i words = _mm256_blendv_epi8(rounded, quiet, is_nan);
@@ -127,23 +141,77 @@ THIMBLE_INLINE Vec div(Vec a, Vec b) { return {_mm256_div_ps(a.v, b.v)}; }
 THIMBLE_INLINE Vec sqrt(Vec a) { return {_mm256_sqrt_ps(a.v)}; }
 THIMBLE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }  // a * b + c
 // max(x, 0) that passes NaN on: a diverging run must not look healthy.
-THIMBLE_INLINE Vec relu(Vec a) {
-  return {_mm256_andnot_ps(_mm256_cmp_ps(a.v, _mm256_setzero_ps(), _CMP_LE_OQ), a.v)};
-}
+THIMBLE_INLINE Vec relu(Vec a) { return {_mm256_andnot_ps(_mm256_cmp_ps(a.v, _mm256_setzero_ps(), _CMP_LE_OQ), a.v)}; }
 THIMBLE_INLINE Vec max(Vec a, Vec b) { return {_mm256_max_ps(a.v, b.v)}; }
 // `a` where gate > 0, else zero.
 THIMBLE_INLINE Vec where_positive(Vec gate, Vec a) {
   return {_mm256_and_ps(_mm256_cmp_ps(gate.v, _mm256_setzero_ps(), _CMP_GT_OQ), a.v)};
 }
+// Bit i: lane i is above zero; and the other way, lanes whose bit is set, else zero.
+THIMBLE_INLINE unsigned positive_bits(Vec a) {
+  return static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(a.v, _mm256_setzero_ps(), _CMP_GT_OQ)));
+}
+THIMBLE_INLINE Vec where_bits(unsigned bits, Vec a) {
+  const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  const __m256i chosen = _mm256_and_si256(_mm256_set1_epi32(static_cast<int>(bits)), lane);
+  return {_mm256_and_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(chosen, lane)), a.v)};
+}
+// sums[lane] += a[lane], in double: ends a block of f32 additions before their error grows.
+THIMBLE_INLINE void add_to(double* sums, Vec a) {
+  const __m256d low = _mm256_cvtps_pd(_mm256_castps256_ps128(a.v)),
+                high = _mm256_cvtps_pd(_mm256_extractf128_ps(a.v, 1));
+  _mm256_storeu_pd(sums, _mm256_add_pd(_mm256_loadu_pd(sums), low));
+  _mm256_storeu_pd(sums + 4, _mm256_add_pd(_mm256_loadu_pd(sums + 4), high));
+}
 
 #endif
 
-// Calls body(index, lanes) over [begin, end): whole vectors, then one shorter piece. Pieces depend on the indices alone.
+// How many lanes of a vector a piece of code touches, as a type: one body serves whole vectors and the shorter last
+// one.
+struct AllLanes {
+  static constexpr int count = kLanes;
+};
+struct FirstLanes {
+  int count = 0;
+};
+
+template <typename T>
+THIMBLE_INLINE Vec load(const T* p, AllLanes) {
+  return load(p);
+}
+template <typename T>
+THIMBLE_INLINE Vec load(const T* p, FirstLanes lanes) {
+  return load_first(p, lanes.count);
+}
+template <typename T>
+THIMBLE_INLINE void store(T* p, Vec a, AllLanes) {
+  store(p, a);
+}
+template <typename T>
+THIMBLE_INLINE void store(T* p, Vec a, FirstLanes lanes) {
+  store_first(p, a, lanes.count);
+}
+THIMBLE_INLINE void add_to(double* sums, Vec a, AllLanes) { add_to(sums, a); }
+THIMBLE_INLINE void add_to(double* sums, Vec a, FirstLanes lanes) {
+  alignas(64) float part[kLanes];
+  store(part, a);
+  for (int i = 0; i < lanes.count; ++i) sums[i] += static_cast<double>(part[i]);
+}
+
+// Calls body(index, lanes) over [begin, end): whole vectors, then one shorter piece. Pieces depend on the indices
+// alone.
 template <typename Whole, typename Rest>
 THIMBLE_INLINE void for_vectors(std::int64_t begin, std::int64_t end, Whole&& whole, Rest&& rest) {
   std::int64_t i = begin;
   for (; i + kLanes <= end; i += kLanes) whole(i);
   if (i < end) rest(i, static_cast<int>(end - i));
+}
+// The same with one body(index, lanes).
+template <typename Body>
+THIMBLE_INLINE void each_vector(std::int64_t begin, std::int64_t end, Body&& body) {
+  std::int64_t i = begin;
+  for (; i + kLanes <= end; i += kLanes) body(i, AllLanes{});
+  if (i < end) body(i, FirstLanes{static_cast<int>(end - i)});
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

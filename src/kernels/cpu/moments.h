@@ -1,0 +1,107 @@
+// Mean and sum of squared deviations of every channel over a range of rows. Deviations are taken from a sampled mean,
+// so that neither large means nor long sums cost precision; parts are combined in double (Chan, Golub and LeVeque
+// 1983).
+#pragma once
+
+#include "kernels/cpu/columns.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+constexpr std::int64_t kShiftRows = 8;  // rows whose mean is the origin of the deviations
+
+// One thread's scratch for a pass over columns.
+struct ColumnSums {
+  float* shift = nullptr;                      // (width)
+  double *first = nullptr, *second = nullptr;  // (width) each
+
+  static ColumnSums carve(Carver& carver, const Matrix& m) {
+    return {carver.take<float>(m.width()), carver.take<double>(m.width()), carver.take<double>(m.width())};
+  }
+};
+
+// Of one channel over `rows` rows.
+struct Moments {
+  double rows = 0;
+  double mean = 0;
+  double deviations = 0;  // sum of (x - mean)^2
+};
+
+template <typename T>
+struct MomentTerms {
+  const T* x;
+  const float* shift;
+  struct Panel {
+    Vec shift;
+  };
+  template <typename Lanes>
+  [[gnu::always_inline]] Panel open(std::int64_t column, Lanes lanes) const {
+    return {load(shift + column, lanes)};
+  }
+  template <typename Lanes>
+  [[gnu::always_inline]] void step(const Panel& panel, std::int64_t index, Lanes lanes, Vec& p, Vec& q) const {
+    p = q = sub(load(x + index, lanes), panel.shift);
+  }
+};
+
+// shift = mean of a few rows spread evenly over the range.
+template <typename T>
+void sample_shift(const Matrix& m, const T* x, Range elements, float* shift) {
+  const std::int64_t rows = (elements.end - elements.begin) / m.channels, sampled = smaller(rows, kShiftRows);
+  const Vec inverse = broadcast(1.0F / static_cast<float>(sampled));
+  each_vector(0, m.channels, [&](std::int64_t c, auto lanes) {
+    Vec sum = zero();
+    for (std::int64_t k = 0; k < sampled; ++k) {
+      sum = add(sum, load(x + elements.begin + rows * k / sampled * m.channels + c, lanes));
+    }
+    store(shift + c, mul(sum, inverse), lanes);
+  });
+  for (std::int64_t f = 1; f < m.fold; ++f) {
+    std::memcpy(shift + f * m.channels, shift, static_cast<std::size_t>(m.channels) * sizeof(float));
+  }
+}
+
+// Leaves moments[c] = {rows, mean, deviations} of the range, which must begin at the start of a row.
+template <typename T>
+void column_moments(const Matrix& m, const T* x, Range elements, const ColumnSums& sums, Moments* moments) {
+  const auto rows = static_cast<double>((elements.end - elements.begin) / m.channels);
+  if (elements.begin == elements.end) {
+    for (std::int64_t c = 0; c < m.channels; ++c) moments[c] = {};
+    return;
+  }
+  sample_shift(m, x, elements, sums.shift);
+  clear(sums.first, m.width());
+  clear(sums.second, m.width());
+  sum_columns(elements, m.width(), MomentTerms<T>{x, sums.shift}, sums.first, sums.second);
+  gather_folds(m, sums.first);
+  gather_folds(m, sums.second);
+  for (std::int64_t c = 0; c < m.channels; ++c) {
+    const double offset = sums.first[c] / rows;
+    const double deviations = sums.second[c] - sums.first[c] * offset;
+    // Written so that NaN stays NaN.
+    moments[c] = {rows, static_cast<double>(sums.shift[c]) + offset, deviations < 0 ? 0 : deviations};
+  }
+}
+
+// Moments of the union of `count` disjoint parts; part k is parts[k / run * stride + k % run].
+static inline Moments combine_moments(const Moments* parts, std::int64_t count, std::int64_t run, std::int64_t stride) {
+  Moments all;
+  double weighted = 0;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const Moments& part = parts[k / run * stride + k % run];
+    all.rows += part.rows;
+    weighted += part.rows * part.mean;
+  }
+  all.mean = weighted / all.rows;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const Moments& part = parts[k / run * stride + k % run];
+    const double distance = part.mean - all.mean;
+    all.deviations += part.deviations + part.rows * distance * distance;
+  }
+  return all;
+}
+
+static inline double rstd_of(const Moments& moments, double eps) {
+  return 1 / std::sqrt(moments.deviations / moments.rows + eps);
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA

@@ -1,0 +1,159 @@
+// The elementwise parts of batch and group norm, forward and backward, for one range of wide rows with its
+// coefficients. y = (x - mean) * scale + beta with scale = rstd * gamma; the mask of a fused rectifier is found again
+// from x by the same formula.
+#pragma once
+
+#include "kernels/cpu/moments.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+struct Coefficients {
+  float *mean = nullptr, *scale = nullptr, *beta = nullptr;  // (width) each
+
+  static Coefficients carve(Carver& carver, const Matrix& m) {
+    return {carver.take<float>(m.width()), carver.take<float>(m.width()), carver.take<float>(m.width())};
+  }
+};
+
+// Statistic c / per_statistic, counted from `offset`, belongs to channel c: 1 for batch norm, channels of a group for
+// group norm.
+struct Statistics {
+  const TensorView& mean;
+  const TensorView& rstd;
+  std::int64_t offset = 0;
+  std::int64_t per_statistic = 1;
+};
+
+static inline void fill_coefficients(const Matrix& m, const Statistics& statistics, const TensorView& gamma,
+                                     const TensorView& beta, const Coefficients& to) {
+  const auto place = [&](std::int64_t c) { return statistics.offset + c / statistics.per_statistic; };
+  spread(m, to.mean, [&](std::int64_t c) { return static_cast<float>(load(statistics.mean, place(c))); });
+  spread(m, to.scale, [&](std::int64_t c) {
+    return static_cast<float>(load(statistics.rstd, place(c))) * static_cast<float>(load(gamma, c));
+  });
+  spread(m, to.beta, [&](std::int64_t c) { return static_cast<float>(load(beta, c)); });
+}
+
+template <typename T, bool kRectifies>
+struct NormalizeMap {
+  const T* x;
+  T* y;
+  Coefficients from;
+  struct Panel {
+    Vec mean, scale, beta;
+  };
+  template <typename Lanes>
+  [[gnu::always_inline]] Panel open(std::int64_t column, Lanes lanes) const {
+    return {load(from.mean + column, lanes), load(from.scale + column, lanes), load(from.beta + column, lanes)};
+  }
+  template <typename Lanes>
+  [[gnu::always_inline]] void step(const Panel& panel, std::int64_t index, Lanes lanes) const {
+    const Vec value = fma(sub(load(x + index, lanes), panel.mean), panel.scale, panel.beta);
+    store(y + index, kRectifies ? relu(value) : value, lanes);
+  }
+};
+
+// p = dy behind the rectifier, q = x - mean: their sums are dbeta and dgamma / rstd.
+template <typename T, bool kRectifies>
+struct GradientTerms {
+  const T* x;
+  const T* dy;
+  Coefficients from;
+  struct Panel {
+    Vec mean, scale, beta;
+  };
+  template <typename Lanes>
+  [[gnu::always_inline]] Panel open(std::int64_t column, Lanes lanes) const {
+    return {load(from.mean + column, lanes), load(from.scale + column, lanes), load(from.beta + column, lanes)};
+  }
+  template <typename Lanes>
+  [[gnu::always_inline]] void step(const Panel& panel, std::int64_t index, Lanes lanes, Vec& p, Vec& q) const {
+    q = sub(load(x + index, lanes), panel.mean);
+    const Vec gradient = load(dy + index, lanes);
+    p = kRectifies ? where_positive(fma(q, panel.scale, panel.beta), gradient) : gradient;
+  }
+};
+
+// dx = scale * dy + slope * (x - mean) + level, where slope and level carry the sums. Reads an element before it writes
+// it, so that dx may lie over dy or x.
+template <typename T, bool kRectifies>
+struct GradientMap {
+  const T* x;
+  const T* dy;
+  T* dx;
+  Coefficients from;
+  const float *slope, *level;  // (width)
+  struct Panel {
+    Vec mean, scale, beta, slope, level;
+  };
+  template <typename Lanes>
+  [[gnu::always_inline]] Panel open(std::int64_t column, Lanes lanes) const {
+    return {load(from.mean + column, lanes), load(from.scale + column, lanes), load(from.beta + column, lanes),
+            load(slope + column, lanes), load(level + column, lanes)};
+  }
+  template <typename Lanes>
+  [[gnu::always_inline]] void step(const Panel& panel, std::int64_t index, Lanes lanes) const {
+    const Vec distance = sub(load(x + index, lanes), panel.mean);
+    Vec gradient = load(dy + index, lanes);
+    if constexpr (kRectifies) gradient = where_positive(fma(distance, panel.scale, panel.beta), gradient);
+    store(dx + index, fma(panel.scale, gradient, fma(panel.slope, distance, panel.level)), lanes);
+  }
+};
+
+// Calls body(element, rectifies) with both as compile-time facts.
+template <typename Body>
+void with_norm(DType dtype, bool rectifies, Body&& body) {
+  with_element(dtype, [&](auto element) {
+    if (rectifies) {
+      body(element, std::true_type{});
+    } else {
+      body(element, std::false_type{});
+    }
+  });
+}
+
+static inline void normalize_range(const Matrix& m, const TensorView& x, const TensorView& y, bool rectifies,
+                                   Range elements, const Coefficients& from) {
+  with_norm(x.dtype, rectifies, [&](auto element, auto flag) {
+    using T = decltype(element);
+    map_columns(elements, m.width(), NormalizeMap<T, decltype(flag)::value>{x.as<const T>(), y.as<T>(), from});
+  });
+}
+
+static inline void moments_of_range(const Matrix& m, const TensorView& x, Range elements, const ColumnSums& sums,
+                                    Moments* moments) {
+  with_element(x.dtype,
+               [&](auto element) { column_moments(m, x.as<const decltype(element)>(), elements, sums, moments); });
+}
+
+// Leaves sums of dy and dy * (x - mean) a channel in front of sums.first and sums.second.
+static inline void gradient_sums(const Matrix& m, const TensorView& x, const TensorView& dy, bool rectifies,
+                                 Range elements, const Coefficients& from, const ColumnSums& sums) {
+  clear(sums.first, m.width());
+  clear(sums.second, m.width());
+  with_norm(x.dtype, rectifies, [&](auto element, auto flag) {
+    using T = decltype(element);
+    sum_columns(elements, m.width(), GradientTerms<T, decltype(flag)::value>{x.as<const T>(), dy.as<const T>(), from},
+                sums.first, sums.second);
+  });
+  gather_folds(m, sums.first);
+  gather_folds(m, sums.second);
+}
+
+static inline void gradient_range(const Matrix& m, const TensorView& x, const TensorView& dy, const TensorView& dx,
+                                  bool rectifies, Range elements, const Coefficients& from, const float* slope,
+                                  const float* level) {
+  with_norm(x.dtype, rectifies, [&](auto element, auto flag) {
+    using T = decltype(element);
+    map_columns(
+        elements, m.width(),
+        GradientMap<T, decltype(flag)::value>{x.as<const T>(), dy.as<const T>(), dx.as<T>(), from, slope, level});
+  });
+}
+
+static inline std::string refuse_norm(const KernelQuery& q) {
+  if (std::string reason = refuse_unstored(q); !reason.empty()) return reason;
+  return refuse_unless(q.in[0].shape.at(-1) > 0 && q.in[0].shape.count() > 0, "serves tensors that have elements only");
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA

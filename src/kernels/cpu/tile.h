@@ -1,0 +1,168 @@
+// The one inner loop of convolutions and matrix products: a tile of `rows` x (`vectors` vectors) sums that stay in
+// registers,
+//   c[r, n] (+)= sum over k of a[r, k] * b[k, n],
+// with the reduction k walked in three nested strides. Every sum is added in the same order whatever the tile, so that
+// neither blocking nor threads change a bit.
+#pragma once
+
+#include <utility>
+
+#include "kernels/cpu/support.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+// As many sums as fit the registers beside two vectors of b and one broadcast of a.
+constexpr int kTileRows = kIsa == Isa::avx512 ? 14 : 6;
+constexpr int kTileVectors = 2;
+constexpr std::int64_t kTileColumns = kTileVectors * kLanes;
+
+// Strides are in elements. k runs over outer x inner x count.
+struct TileWork {
+  const float* a = nullptr;
+  std::int64_t a_row = 0;   // from one row of the tile to the next
+  std::int64_t a_next = 1;  // from one k to the next; one of a_row and a_next is 1
+  std::int64_t a_inner = 0, a_outer = 0;
+  const void* b = nullptr;  // f32 or bf16
+  std::int64_t b_next = 0, b_inner = 0, b_outer = 0;
+  std::int64_t count = 0, inner = 1, outer = 1;
+  float* c = nullptr;
+  std::int64_t c_row = 0;
+  int last_lanes = kLanes;  // columns in the last vector
+  bool adds = false;        // to what c holds; else c is overwritten
+};
+
+using TileFunction = void (*)(const TileWork&) noexcept;
+
+template <int kRows, int kVectors>
+using TileSums = Vec[kRows][kVectors];
+
+template <int kVectors, typename B>
+THIMBLE_INLINE void load_row(Vec (&row)[kVectors], const B* b, int last_lanes) {
+  if constexpr (kVectors == 2) row[0] = load(b);
+  const B* last = b + (kVectors - 1) * kLanes;
+  // AVX2 has no masked load of 16-bit elements: there the whole vector, nearly always met, is worth a branch.
+  if (kIsa != Isa::avx512 && last_lanes == kLanes) {
+    row[kVectors - 1] = load(last);
+  } else {
+    row[kVectors - 1] = load_first(last, last_lanes);
+  }
+}
+
+template <int kVectors>
+THIMBLE_INLINE void add_product(Vec (&sum)[kVectors], float a, const Vec (&b)[kVectors]) {
+  const Vec wide = broadcast(a);
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) sum[v] = fma(wide, b[v], sum[v]);
+}
+
+// Rows of the tile lie side by side in a (a_row = 1): weight gradients, transposed left operands.
+template <int kRows, int kVectors, typename B>
+THIMBLE_INLINE void add_run_of_columns(TileSums<kRows, kVectors>& sums, const TileWork& t, const float* a, const B* b) {
+  for (std::int64_t k = 0; k < t.count; ++k, a += t.a_next, b += t.b_next) {
+    Vec row[kVectors];
+    load_row(row, b, t.last_lanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) add_product(sums[r], a[r], row);
+  }
+}
+
+// The reduction lies side by side in a (a_next = 1). Three rows share a base address, because base, base + stride and
+// base + 2 stride are addresses the processor forms for nothing, and fourteen separate pointers do not fit the
+// registers.
+template <int kRows, int kVectors, typename B>
+THIMBLE_INLINE void add_run_of_rows(TileSums<kRows, kVectors>& sums, const TileWork& t, const float* a, const B* b) {
+  constexpr int kBases = (kRows + 2) / 3;
+  const std::int64_t step = t.a_row;
+  const float* base[kBases];
+#pragma GCC unroll 16
+  for (int g = 0; g < kBases; ++g) base[g] = a + 3 * g * step;
+#pragma GCC unroll 2
+  for (std::int64_t k = 0; k < t.count; ++k, b += t.b_next) {
+    Vec row[kVectors];
+    load_row(row, b, t.last_lanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) add_product(sums[r], base[r / 3][(r % 3) * step], row);
+#pragma GCC unroll 16
+    for (int g = 0; g < kBases; ++g) {
+      ++base[g];
+      asm("" : "+r"(base[g]));  // keeps the compiler from making a pointer a row after all
+    }
+  }
+}
+
+// Totals of earlier calls are added last: sums of sums lose less than one long sum, and no load delays the start.
+template <int kRows, int kVectors>
+THIMBLE_INLINE void end_sums(TileSums<kRows, kVectors>& sums, const TileWork& t) {
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+    float* c = t.c + r * t.c_row;
+    if (t.adds) {
+      Vec total[kVectors];
+      load_row(total, c, t.last_lanes);
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = add(total[v], sums[r][v]);
+    }
+    if constexpr (kVectors == 2) store(c, sums[r][0]);
+    store_first(c + (kVectors - 1) * kLanes, sums[r][kVectors - 1], t.last_lanes);
+  }
+}
+
+template <int kRows, int kVectors, typename B, bool kColumns>
+void tile(const TileWork& t) noexcept {
+  TileSums<kRows, kVectors> sums;
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = zero();
+  }
+  for (std::int64_t outer = 0; outer < t.outer; ++outer) {
+    for (std::int64_t inner = 0; inner < t.inner; ++inner) {
+      const float* a = t.a + outer * t.a_outer + inner * t.a_inner;
+      const B* b = static_cast<const B*>(t.b) + outer * t.b_outer + inner * t.b_inner;
+      if constexpr (kColumns) {
+        add_run_of_columns<kRows, kVectors>(sums, t, a, b);
+      } else {
+        add_run_of_rows<kRows, kVectors>(sums, t, a, b);
+      }
+    }
+  }
+  end_sums(sums, t);
+}
+
+template <typename B, bool kColumns, int... kRow>
+TileFunction find_tile(std::integer_sequence<int, kRow...>, std::int64_t rows, std::int64_t columns) {
+  static constexpr TileFunction kNarrow[] = {tile<kRow + 1, 1, B, kColumns>...};
+  static constexpr TileFunction kWide[] = {tile<kRow + 1, 2, B, kColumns>...};
+  return (columns > kLanes ? kWide : kNarrow)[rows - 1];
+}
+
+// One piece of at most kTileRows x kTileColumns. kColumns says that a_row is 1, else a_next is.
+template <typename B, bool kColumns>
+THIMBLE_INLINE void run_tile(TileWork& t, std::int64_t rows, std::int64_t columns) {
+  t.last_lanes = static_cast<int>(columns > kLanes ? columns - kLanes : columns);
+  find_tile<B, kColumns>(std::make_integer_sequence<int, kTileRows>{}, rows, columns)(t);
+}
+
+// Calls body(begin, end) on nearly equal pieces of [0, rows), each at most a tile high: 32 rows are 11 + 10 + 11, not 14 + 14 + 4.
+template <typename Body>
+THIMBLE_INLINE void for_tiles(std::int64_t rows, Body&& body) {
+  const auto pieces = static_cast<int>((rows + kTileRows - 1) / kTileRows);
+  for (int piece = 0; piece < pieces; ++piece) {
+    const Range range = part_of(rows, piece, pieces);
+    body(range.begin, range.end);
+  }
+}
+
+// All rows x columns of a product that goes straight to c, f32. Columns at most kTileColumns.
+template <typename B, bool kColumns>
+void run_tiles(TileWork t, std::int64_t rows, std::int64_t columns) noexcept {
+  const float* a = t.a;
+  float* c = t.c;
+  for_tiles(rows, [&](std::int64_t begin, std::int64_t end) {
+    t.a = a + begin * t.a_row;
+    t.c = c + begin * t.c_row;
+    run_tile<B, kColumns>(t, end - begin, columns);
+  });
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA

@@ -14,7 +14,10 @@ std::vector<Type> infer(const OpQuery& q) {
 
 // dx = dy where y > 0
 void from_output(GradBuilder& g) { g.give(0, g.apply("relu_grad", {g.out(), g.grad()})); }
-constexpr GradientRule kGradients[] = {{"from_output", from_output}};
+// One bit an element is kept instead of y. The bits are taken from y, not from x, so that y may still overwrite x.
+void from_bits(GradBuilder& g) { g.give(0, g.apply("relu_grad_bits", {g.apply("sign_bits", {g.out()}), g.grad()})); }
+
+constexpr GradientRule kGradients[] = {{"from_output", from_output}, {"from_bits", from_bits}};
 
 constexpr InPlacePair kInPlace[] = {{0, 0}};
 

@@ -1,0 +1,119 @@
+// Two-dimensional convolution (cross-correlation, as everywhere in the field) with an optional bias and rectifier.
+#include "ops/activation.h"
+#include "ops/conv2d_shape.h"
+#include "ops/example_types.h"
+
+namespace thimble::ops::conv2d {
+namespace {
+
+constexpr std::string_view kName = "conv2d";
+constexpr AttributeDef kAttributes[] = {kStrideAttribute, kPaddingAttribute, kDilationAttribute, kGroupsAttribute,
+                                        kActivationAttribute};
+
+std::vector<Type> infer(const OpQuery& q) {
+  require_inputs(kName, q, 2, 3);
+  require_image(kName, "x", q.in[0]);
+  require_image(kName, "w", q.in[1]);
+  require_activation(kName, q);
+  const Conv2dShape s = conv2d_shape(kName, q, q.in[0].shape, q.in[1].shape);
+  if (q.in.size() == 3) {
+    require_floating(kName, "bias", q.in[2]);
+    require_shape(kName, "bias", q.in[2], {s.w[3]});
+  }
+  return {{q.in[0].dtype, s.y}};
+}
+
+// dx reads w only, dw reads x only, dbias neither: whoever does not want a gradient does not keep its operand.
+void gradient(GradBuilder& g) {
+  const ValueId dy = gradient_before_activation(g);
+  Attributes attributes;
+  for (const std::string_view name : {"stride", "padding", "dilation", "groups"}) {
+    attributes.set(name, g.attributes().integer(name));
+  }
+  const Shape x = g.type(g.in(0)).shape;
+  const Type w = g.type(g.in(1));
+  if (g.wants(0)) {
+    Attributes more = attributes;
+    more.set("height", x[1]);
+    more.set("width", x[2]);
+    g.give(0, g.apply("conv2d_grad_input", {dy, g.in(1)}, more));
+  }
+  if (g.wants(1)) {
+    Attributes more = attributes;
+    more.set("kernel_height", w.shape[0]);
+    more.set("kernel_width", w.shape[1]);
+    more.set("dtype", std::string(name_of(w.dtype)));
+    g.give(1, g.apply("conv2d_grad_weight", {g.in(0), dy}, more));
+  }
+  if (g.input_count() == 3 && g.wants(2)) {
+    g.give(2, g.apply("channel_sum", {dy}, {{"dtype", std::string(name_of(g.type(g.in(2)).dtype))}}));
+  }
+}
+constexpr GradientRule kGradients[] = {{"from_input", gradient}};
+
+double flops(const OpQuery& q) { return conv2d_shape(kName, q, q.in[0].shape, q.in[1].shape).flops(); }
+
+// sum over taps and the group's channels of x * w
+double window_sum(const Conv2dShape& s, const Call& call, std::int64_t b, std::int64_t row, std::int64_t column,
+                  std::int64_t o) noexcept {
+  const std::int64_t first_channel = o / s.out_channels_per_group() * s.w[2];
+  double sum = 0;
+  for (std::int64_t i = 0; i < s.w[0]; ++i) {
+    const std::int64_t h = s.place(row, i);
+    if (!is_inside(h, s.x[1])) continue;
+    for (std::int64_t j = 0; j < s.w[1]; ++j) {
+      const std::int64_t w = s.place(column, j);
+      if (!is_inside(w, s.x[2])) continue;
+      for (std::int64_t c = 0; c < s.w[2]; ++c) {
+        sum +=
+            load(call.in[0], offset_of(s.x, b, h, w, first_channel + c)) * load(call.in[1], offset_of(s.w, i, j, c, o));
+      }
+    }
+  }
+  return sum;
+}
+
+void reference(const OpQuery& q, const Call& call) noexcept {
+  const Conv2dShape s = conv2d_shape(kName, q, call.in[0].shape, call.in[1].shape);
+  const bool is_relu = ends_in_relu(q);
+  for (std::int64_t b = 0; b < s.y[0]; ++b) {
+    for (std::int64_t row = 0; row < s.y[1]; ++row) {
+      for (std::int64_t column = 0; column < s.y[2]; ++column) {
+        for (std::int64_t o = 0; o < s.y[3]; ++o) {
+          const double bias = call.in.size() == 3 ? load(call.in[2], o) : 0;
+          const double sum = window_sum(s, call, b, row, column, o) + bias;
+          store(call.out[0], offset_of(s.y, b, row, column, o), activate(is_relu, sum));
+        }
+      }
+    }
+  }
+}
+
+std::vector<Example> examples() {
+  return {
+      {{f32({2, 5, 4, 3}), f32({3, 3, 3, 5})}, {{"padding", 1}}},
+      {{f32({3, 3, 5, 7}), f32({1, 1, 7, 4})}, {}},
+      {{f32({1, 7, 6, 4}), f32({1, 1, 4, 6}), f32({6})}, {{"stride", 2}}},
+      {{f32({1, 9, 8, 3}), f32({7, 7, 3, 4}), f32({4})}, {{"stride", 2}, {"padding", 3}, {"activation", "relu"}}},
+      {{f32({2, 6, 7, 4}), f32({3, 3, 2, 6})}, {{"groups", 2}, {"stride", 2}, {"padding", 1}}},
+      {{f32({2, 5, 5, 6}), f32({3, 3, 1, 6}), f32({6})}, {{"groups", 6}, {"padding", 1}, {"activation", "relu"}}},
+      {{f32({1, 8, 9, 2}), f32({3, 3, 2, 3})}, {{"dilation", 2}, {"padding", 2}}},
+      {{f32({1, 9, 7, 4}), f32({3, 2, 2, 4}), f32({4})},
+       {{"dilation", 3}, {"padding", 1}, {"stride", 2}, {"groups", 2}}},
+      {{f32({1, 1, 1, 1}), f32({3, 3, 1, 1})}, {{"padding", 1}}},
+      {{f32({2, 8, 8, 16}), f32({3, 3, 16, 8})}, {{"padding", 1}}},
+  };
+}
+
+}  // namespace
+
+extern constinit const OpDef def = {.name = kName,
+                                    .formula = "y = act(sum over taps and channels of x * w + bias)",
+                                    .attributes = kAttributes,
+                                    .infer = infer,
+                                    .gradients = kGradients,
+                                    .flops = flops,
+                                    .reference = reference,
+                                    .examples = examples};
+
+}  // namespace thimble::ops::conv2d

@@ -1,0 +1,87 @@
+// Gradient of a convolution with respect to its weights.
+#include "ops/conv2d_shape.h"
+#include "ops/example_types.h"
+
+namespace thimble::ops::conv2d_grad_weight {
+namespace {
+
+constexpr std::string_view kName = "conv2d_grad_weight";
+constexpr AttributeDef kAttributes[] = {kStrideAttribute,  kPaddingAttribute, kDilationAttribute, kGroupsAttribute,
+                                        {"kernel_height"}, {"kernel_width"},  kDTypeAttribute};
+
+std::vector<Type> infer(const OpQuery& q) {
+  require_inputs(kName, q, 2, 2);
+  const Type& x = q.in[0];
+  const Type& dy = q.in[1];
+  require_image(kName, "x", x);
+  require_image(kName, "dy", dy);
+  const std::int64_t groups = integer_between(kName, q, "groups", 1, kMaxExtent);
+  require(x.shape[3] % groups == 0, kName, ": x is ", to_text(x), ", wanted a number of channels that groups ", groups,
+          " divides");
+  const Shape w = {integer_between(kName, q, "kernel_height", 1, kMaxExtent),
+                   integer_between(kName, q, "kernel_width", 1, kMaxExtent), x.shape[3] / groups, dy.shape[3]};
+  require_shape(kName, "dy", dy, conv2d_shape(kName, q, x.shape, w).y);
+  return {{dtype_attribute(kName, q), w}};
+}
+
+double flops(const OpQuery& q) { return conv2d_shape(kName, q, q.in[0].shape, q.out[0].shape).flops(); }
+
+// sum over samples and windows of x * dy
+double element(const Conv2dShape& s, const Call& call, std::int64_t i, std::int64_t j, std::int64_t c,
+               std::int64_t o) noexcept {
+  const std::int64_t channel = o / s.out_channels_per_group() * s.w[2] + c;
+  double sum = 0;
+  for (std::int64_t b = 0; b < s.y[0]; ++b) {
+    for (std::int64_t row = 0; row < s.y[1]; ++row) {
+      const std::int64_t h = s.place(row, i);
+      if (!is_inside(h, s.x[1])) continue;
+      for (std::int64_t column = 0; column < s.y[2]; ++column) {
+        const std::int64_t w = s.place(column, j);
+        if (!is_inside(w, s.x[2])) continue;
+        sum += load(call.in[0], offset_of(s.x, b, h, w, channel)) * load(call.in[1], offset_of(s.y, b, row, column, o));
+      }
+    }
+  }
+  return sum;
+}
+
+void reference(const OpQuery& q, const Call& call) noexcept {
+  const Conv2dShape s = conv2d_shape(kName, q, call.in[0].shape, call.out[0].shape);
+  for (std::int64_t i = 0; i < s.w[0]; ++i) {
+    for (std::int64_t j = 0; j < s.w[1]; ++j) {
+      for (std::int64_t c = 0; c < s.w[2]; ++c) {
+        for (std::int64_t o = 0; o < s.w[3]; ++o)
+          store(call.out[0], offset_of(s.w, i, j, c, o), element(s, call, i, j, c, o));
+      }
+    }
+  }
+}
+
+std::vector<Example> examples() {
+  return {
+      {{f32({2, 5, 4, 3}), f32({2, 5, 4, 5})}, {{"padding", 1}, {"kernel_height", 3}, {"kernel_width", 3}}},
+      {{f32({1, 7, 6, 4}), f32({1, 4, 3, 6})}, {{"stride", 2}, {"kernel_height", 1}, {"kernel_width", 1}}},
+      {{f32({1, 9, 8, 3}), f32({1, 5, 4, 4})},
+       {{"stride", 2}, {"padding", 3}, {"kernel_height", 7}, {"kernel_width", 7}}},
+      {{f32({2, 6, 7, 4}), f32({2, 3, 4, 6})},
+       {{"groups", 2}, {"stride", 2}, {"padding", 1}, {"kernel_height", 3}, {"kernel_width", 3}}},
+      {{f32({2, 5, 5, 6}), f32({2, 5, 5, 6})},
+       {{"groups", 6}, {"padding", 1}, {"kernel_height", 3}, {"kernel_width", 3}}},
+      {{f32({1, 8, 9, 2}), f32({1, 8, 9, 3})},
+       {{"dilation", 2}, {"padding", 2}, {"kernel_height", 3}, {"kernel_width", 3}}},
+      {{f32({1, 9, 7, 4}), f32({1, 3, 3, 4})},
+       {{"dilation", 3}, {"padding", 1}, {"stride", 2}, {"groups", 2}, {"kernel_height", 3}, {"kernel_width", 2}}},
+  };
+}
+
+}  // namespace
+
+extern constinit const OpDef def = {.name = kName,
+                                    .formula = "dw = sum over samples and windows of x * dy",
+                                    .attributes = kAttributes,
+                                    .infer = infer,
+                                    .flops = flops,
+                                    .reference = reference,
+                                    .examples = examples};
+
+}  // namespace thimble::ops::conv2d_grad_weight

@@ -1,0 +1,53 @@
+// The second half of a norm: statistics are given. Recomputation and evaluation use it; nothing differentiates through
+// it.
+#include "ops/example_types.h"
+#include "ops/norm.h"
+
+namespace thimble::ops::normalize {
+namespace {
+
+constexpr std::string_view kName = "normalize";
+constexpr AttributeDef kAttributes[] = {{"groups", AttributeKind::integer, "0"}, kActivationAttribute};
+
+std::vector<Type> infer(const OpQuery& q) {
+  require_inputs(kName, q, 5, 5);
+  const Type& x = q.in[0];
+  require_norm_input(kName, x);
+  const std::int64_t groups = q.integer("groups") == 0 ? 0 : require_groups(kName, q, x);
+  require_type(kName, "mean", q.in[1], statistic_type(x, groups));
+  require_type(kName, "rstd", q.in[2], statistic_type(x, groups));
+  require_channel_vector(kName, "gamma", q.in[3], x);
+  require_channel_vector(kName, "beta", q.in[4], x);
+  require_activation(kName, q);
+  return {x};
+}
+
+constexpr InPlacePair kInPlace[] = {{0, 0}};
+
+double flops(const OpQuery& q) { return 4.0 * static_cast<double>(q.in[0].shape.count()); }
+
+void reference(const OpQuery& q, const Call& call) noexcept {
+  const NormShape shape(call.in[0].shape, q.integer("groups"));
+  store_normalized({shape, call.in[0], call.in[1], call.in[2], call.in[3], call.in[4]}, ends_in_relu(q), call.out[0]);
+}
+
+std::vector<Example> examples() {
+  return {{{f32({2, 3, 5, 4}), f32({4}), f32({4}), f32({4}), f32({4})}, {}},
+          {{f32({3, 2, 2, 7}), f32({7}), f32({7}), f32({7}), f32({7})}, {{"activation", "relu"}}},
+          {{f32({6, 5}), f32({5}), f32({5}), f32({5}), f32({5})}, {}},
+          {{f32({2, 3, 3, 6}), f32({2, 3}), f32({2, 3}), f32({6}), f32({6})}, {{"groups", 3}, {"activation", "relu"}}},
+          {{f32({2, 4, 4, 32}), f32({2, 1}), f32({2, 1}), f32({32}), f32({32})}, {{"groups", 1}}}};
+}
+
+}  // namespace
+
+extern constinit const OpDef def = {.name = kName,
+                                    .formula = "y = act((x - mean) * rstd * gamma + beta)",
+                                    .attributes = kAttributes,
+                                    .infer = infer,
+                                    .in_place = kInPlace,
+                                    .flops = flops,
+                                    .reference = reference,
+                                    .examples = examples};
+
+}  // namespace thimble::ops::normalize

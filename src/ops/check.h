@@ -51,6 +51,13 @@ inline void require_shape(std::string_view op, std::string_view what, const Type
           ", wanted shape ", to_text(wanted));
 }
 
+// The same where the shape follows from attributes: the message shows them.
+inline void require_shape_for(std::string_view op, std::string_view what, const Type& type, const Shape& wanted,
+                              const OpQuery& q) {
+  require(type.shape == wanted && type.layout == Layout::dense, op, ": ", what, " is ", to_text(type),
+          ", wanted shape ", to_text(wanted), " for ", to_text(*q.attributes));
+}
+
 inline void require_type(std::string_view op, std::string_view what, const Type& type, const Type& wanted) {
   require(type == wanted, op, ": ", what, " is ", to_text(type), ", wanted ", to_text(wanted));
 }

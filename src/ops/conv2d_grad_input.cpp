@@ -19,7 +19,7 @@ std::vector<Type> infer(const OpQuery& q) {
                    integer_between(kName, q, "width", 1, kMaxExtent),
                    w.shape[2] * integer_between(kName, q, "groups", 1, kMaxExtent)};
   require_image(kName, "dx", {dy.dtype, x});
-  require_shape(kName, "dy", dy, conv2d_shape(kName, q, x, w.shape).y);
+  require_shape_for(kName, "dy", dy, conv2d_shape(kName, q, x, w.shape).y, q);
   return {{dy.dtype, x}};
 }
 

@@ -20,7 +20,7 @@ std::vector<Type> infer(const OpQuery& q) {
           " divides");
   const Shape w = {integer_between(kName, q, "kernel_height", 1, kMaxExtent),
                    integer_between(kName, q, "kernel_width", 1, kMaxExtent), x.shape[3] / groups, dy.shape[3]};
-  require_shape(kName, "dy", dy, conv2d_shape(kName, q, x.shape, w).y);
+  require_shape_for(kName, "dy", dy, conv2d_shape(kName, q, x.shape, w).y, q);
   return {{dtype_attribute(kName, q), w}};
 }
 

@@ -14,8 +14,10 @@ std::vector<Type> infer(const OpQuery& q) {
   const Type& x = q.in[0];
   require_norm_input(kName, x);
   const std::int64_t groups = q.integer("groups") == 0 ? 0 : require_groups(kName, q, x);
-  require_type(kName, "mean", q.in[1], statistic_type(x, groups));
-  require_type(kName, "rstd", q.in[2], statistic_type(x, groups));
+  const Type statistic = statistic_type(x, groups);
+  require_shape_for(kName, "mean", q.in[1], statistic.shape, q);
+  require_type(kName, "mean", q.in[1], statistic);
+  require_type(kName, "rstd", q.in[2], statistic);
   require_channel_vector(kName, "gamma", q.in[3], x);
   require_channel_vector(kName, "beta", q.in[4], x);
   require_activation(kName, q);

@@ -33,7 +33,7 @@ inline Type infer_pool_grad(std::string_view op, const OpQuery& q, std::int64_t 
   require_image(op, "dy", dy);
   const Shape x = {dy.shape[0], integer_between(op, q, "height", 1, kMaxExtent),
                    integer_between(op, q, "width", 1, kMaxExtent), dy.shape[3]};
-  require_shape(op, "dy", dy, pool_shape(op, q, x, max_kernel).y);
+  require_shape_for(op, "dy", dy, pool_shape(op, q, x, max_kernel).y, q);
   return {dy.dtype, x};
 }
 

@@ -10,8 +10,8 @@ inline std::int64_t window_count(std::string_view op, std::string_view axis, std
                                  std::int64_t stride, std::int64_t padding, std::int64_t dilation) {
   const std::int64_t padded = extent + 2 * padding;
   const std::int64_t reach = (kernel - 1) * dilation + 1;
-  require(reach <= padded, op, ": the kernel covers ", reach, " elements of the ", axis, ", wanted at most the padded ",
-          axis, " ", padded);
+  require(reach <= padded, op, ": the kernel covers ", reach, " elements of the ", axis, ", wanted at most ", padded,
+          ": ", axis, " ", extent, " and padding ", padding, " on both sides");
   return (padded - reach) / stride + 1;
 }
 

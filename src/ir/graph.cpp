@@ -32,7 +32,7 @@ std::string Graph::unique_name(std::string_view name) const {
 ValueId Graph::add_source(std::string_view name, Type type, Role role) {
   require(!by_name_.contains(std::string(name)), "graph: there are two values named '", name, "'");
   const ValueId id{value_count()};
-  values_.push_back({std::string(name), type, role, NodeId{}, 0});
+  values_.push_back({std::string(name), type, role, NodeId{}, 0, {}, 0});
   by_name_.emplace(name, id);
   return id;
 }
@@ -57,7 +57,7 @@ NodeId Graph::add_node(std::string_view op_name, std::vector<ValueId> inputs, co
   for (std::size_t k = 0; k < out.size(); ++k) {
     const std::string value_name = unique_name(k == 0 ? std::string(name) : std::string(name) + "." + std::to_string(k));
     const ValueId output{value_count()};
-    values_.push_back({value_name, out[k], role, id, static_cast<int>(k)});
+    values_.push_back({value_name, out[k], role, id, static_cast<int>(k), {}, 0});
     by_name_.emplace(value_name, output);
     node.outputs.push_back(output);
   }
@@ -108,6 +108,20 @@ std::vector<NodeId> Graph::topological_order() const {
   }
   ensure(order.size() == nodes_.size(), "graph: the nodes form a cycle");
   return order;
+}
+
+ValueId Graph::storage_of(ValueId id) const {
+  for (;;) {
+    const Value& current = value(id);
+    if (!current.producer.is_valid() || !node(current.producer).op->is_update) return id;
+    const Node& update = node(current.producer);
+    ValueId before;
+    for (const InPlacePair& pair : update.op->in_place) {
+      if (pair.output == current.output_index) before = update.inputs[static_cast<std::size_t>(pair.input)];
+    }
+    if (!before.is_valid()) return id;
+    id = before;
+  }
 }
 
 Graph::NodeTypes Graph::types_of(NodeId id) const {

@@ -50,6 +50,8 @@ struct Value {
   Role role = Role::activation;
   NodeId producer;       // invalid: given from outside
   int output_index = 0;  // which output of the producer
+  std::string pool;      // pooled values only: the pool that holds this value ...
+  int slot = 0;          // ... and its slot there
 };
 
 struct Node {
@@ -95,6 +97,9 @@ class Graph {
   NodeTypes types_of(NodeId id) const;
 
   void rename(ValueId id, std::string_view name);
+
+  // For an update's output: the persistent value whose storage it takes over, through chains of updates. Any other value: itself.
+  ValueId storage_of(ValueId id) const;
 
  private:
   std::string unique_name(std::string_view name) const;

@@ -31,7 +31,7 @@ enum class AttributeKind : std::uint8_t { integer, number, word };
 struct AttributeDef {
   std::string_view name;
   AttributeKind kind = AttributeKind::integer;
-  std::string_view fallback;  // the default as text; empty: the attribute must be given
+  std::string_view fallback = {};  // the default as text; empty: the attribute must be given
 };
 
 // One way to differentiate an op. What backward keeps is never declared: the rule builds nodes that read g.in(k) or g.out(k), and the
@@ -41,6 +41,7 @@ struct GradientRule {
   void (*build)(GradBuilder&) = nullptr;
 };
 
+// A pair whose output this use of the op does not have is void (sparse_update has as many outputs as its rule).
 struct InPlacePair {
   int output = 0;
   int input = 0;
@@ -61,6 +62,7 @@ struct OpDef {
   std::span<const InPlacePair> in_place = {};                // the output may overwrite the input, element for element
   bool is_view = false;        // output 0 is input 0's memory under another shape
   bool is_update = false;      // every in_place pair is compulsory: the output is the next version of a persistent input
+  bool never_kept = false;     // output 0 is an unpacked form of a persistent input: made anew for every reader, never kept
   bool batch_coupled = false;  // samples influence each other: microbatching changes the result
   bool is_random = false;      // draws numbers keyed by seed, iteration, the attribute 'key' and the sample's place in the batch
   double (*flops)(const OpQuery&) = nullptr;

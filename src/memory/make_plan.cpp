@@ -1,0 +1,159 @@
+#include "memory/make_plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "memory/place/lower_bound.h"
+#include "memory/place/place.h"
+
+namespace thimble {
+namespace {
+
+// Every persistent storage of every phase, once, in the order of first appearance.
+void place_persistents(std::span<const ScheduledPhase> phases, PlanSet& set) {
+  std::map<std::string, std::size_t> known;
+  for (const ScheduledPhase& phase : phases) {
+    const Graph& graph = phase.selected->graph();
+    for (std::int32_t v = 0; v < graph.value_count(); ++v) {
+      const Value& value = graph.value(ValueId{v});
+      if (!is_persistent(value.role) || graph.storage_of(ValueId{v}) != ValueId{v}) continue;
+      const std::string name = storage_name(graph, ValueId{v});
+      const auto [entry, is_new] = known.emplace(name, set.persistents.size());
+      if (is_new) {
+        set.persistents.push_back({name, value.role, value.type, {set.persistent_bytes, value.type.bytes()}});
+        set.persistent_bytes += round_up(value.type.bytes(), kAlignment);
+      } else {
+        ensure(set.persistents[entry->second].type == value.type, "plan: '", name, "' has two types: ",
+               to_text(set.persistents[entry->second].type), " and ", to_text(value.type));
+      }
+    }
+  }
+}
+
+class PhasePlanner {
+ public:
+  PhasePlanner(const ScheduledPhase& phase, const PlanSet& set, const PlanOptions& options)
+      : selected_(*phase.selected), graph_(selected_.graph()), schedule_(*phase.schedule), set_(set), options_(options) {}
+
+  PhasePlan run() {
+    PhasePlan plan;
+    plan.phase = selected_.training.phase;
+    plan.seconds = schedule_.seconds;
+    plan.flops = schedule_.flops;
+    plan.recompute_flops = schedule_.recompute_flops;
+    buffers_ = make_buffers(selected_, schedule_, options_.buffers);
+    place_buffers(plan);
+    for (std::size_t s = 0; s < schedule_.steps.size(); ++s) plan.steps.push_back(plan_step(s));
+    list_buffers(plan);
+    for (std::size_t i = 0; i < schedule_.instances.size(); ++i) {
+      const Value& value = graph_.value(schedule_.instances[i].value);
+      if (value.role != Role::input && value.role != Role::label) continue;
+      plan.inputs.push_back({schedule_.instances[i].value, place_of(static_cast<std::int32_t>(i))});
+    }
+    return plan;
+  }
+
+ private:
+  void place_buffers(PhasePlan& plan) {
+    const Bytes guard = round_up(options_.guard, kAlignment);
+    std::vector<Request> requests;
+    for (const Buffer& buffer : buffers_.buffers) {
+      requests.push_back({buffer.bytes + 2 * guard, buffer.first_step, buffer.last_step});
+    }
+    const Placement placement = place(requests);
+    plan.transient_bytes = placement.bytes;
+    plan.lower_bound = lower_bound(requests);
+    for (std::size_t b = 0; b < requests.size(); ++b) {
+      places_.push_back({set_.persistent_bytes + placement.offsets[b] + guard, buffers_.buffers[b].bytes});
+    }
+  }
+
+  Place place_of(std::int32_t instance) const {
+    const ValueId value = schedule_.instances[static_cast<std::size_t>(instance)].value;
+    const Bytes bytes = graph_.value(value).type.bytes();
+    const std::int32_t buffer = buffers_.buffer_of[static_cast<std::size_t>(instance)];
+    if (buffer >= 0) return {places_[static_cast<std::size_t>(buffer)].offset, bytes};
+    const PersistentPlace* persistent = set_.find(storage_name(graph_, storage_root(value)));
+    ensure(persistent != nullptr, "plan: no storage for '", graph_.value(value).name, "'");
+    return {persistent->place.offset, bytes};
+  }
+
+  // Through views of persistent values to the value that owns the storage.
+  ValueId storage_root(ValueId value) const {
+    for (;;) {
+      value = graph_.storage_of(value);
+      const NodeId producer = graph_.value(value).producer;
+      if (!producer.is_valid() || !graph_.node(producer).op->is_view || is_persistent(graph_.value(value).role)) return value;
+      value = graph_.node(producer).inputs[0];
+    }
+  }
+
+  PlannedStep plan_step(std::size_t s) const {
+    const Step& step = schedule_.steps[s];
+    PlannedStep planned{step.node, step.is_recompute, {}, {}, {}};
+    for (const std::int32_t i : schedule_.inputs(step)) planned.in.push_back(place_of(i));
+    for (const std::int32_t i : schedule_.outputs(step)) planned.out.push_back(place_of(i));
+    const std::int32_t workspace = buffers_.workspace_of[s];
+    if (workspace >= 0) planned.workspace = places_[static_cast<std::size_t>(workspace)];
+    return planned;
+  }
+
+  void list_buffers(PhasePlan& plan) const {
+    for (std::size_t b = 0; b < buffers_.buffers.size(); ++b) {
+      const Buffer& buffer = buffers_.buffers[b];
+      PlannedBuffer planned{.name = "workspace", .is_workspace = buffer.instance < 0, .place = places_[b],
+                            .first_step = buffer.first_step, .last_step = buffer.last_step, .values = {}};
+      plan.buffers.push_back(std::move(planned));
+    }
+    for (std::size_t i = 0; i < schedule_.instances.size(); ++i) {
+      const std::int32_t b = buffers_.buffer_of[i];
+      if (b < 0) continue;
+      PlannedBuffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
+      const Value& value = graph_.value(schedule_.instances[i].value);
+      if (buffer.values.empty()) {
+        buffer.name = value.name;
+        buffer.role = value.role;
+      }
+      buffer.values.push_back(schedule_.instances[i].value);
+    }
+  }
+
+  const Selected& selected_;
+  const Graph& graph_;
+  const PhaseSchedule& schedule_;
+  const PlanSet& set_;
+  const PlanOptions& options_;
+  BufferSet buffers_;
+  std::vector<Place> places_;
+};
+
+}  // namespace
+
+const PersistentPlace* PlanSet::find(std::string_view name) const {
+  for (const PersistentPlace& persistent : persistents) {
+    if (persistent.name == name) return &persistent;
+  }
+  return nullptr;
+}
+
+std::string storage_name(const Graph& graph, ValueId value) {
+  const Value& v = graph.value(value);
+  return v.pool.empty() ? v.name : "pool/" + v.pool;
+}
+
+PlanSet make_plan_set(std::span<const ScheduledPhase> phases, const PlanOptions& options) {
+  PlanSet set;
+  place_persistents(phases, set);
+  Bytes transient = 0, bound = 0;
+  for (const ScheduledPhase& phase : phases) {
+    set.phases.push_back(PhasePlanner(phase, set, options).run());
+    transient = std::max(transient, set.phases.back().transient_bytes);
+    bound = std::max(bound, set.phases.back().lower_bound);
+  }
+  set.arena_bytes = set.persistent_bytes + transient;
+  set.lower_bound_bytes = set.persistent_bytes + bound;
+  return set;
+}
+
+}  // namespace thimble

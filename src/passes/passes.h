@@ -1,0 +1,17 @@
+// The passes, one file each. Their order, with its reasons, is in compile/recipe.cpp.
+#pragma once
+
+#include "passes/pass.h"
+
+namespace thimble::passes {
+
+extern const Pass kSimplify;
+extern const Pass kFuseNormActivation;
+extern const Pass kFuseConvActivation;
+extern const Pass kFuseAddActivation;
+extern const Pass kBf16Storage;
+extern const Pass kSparseParameters;
+extern const Pass kSplitNorms;
+extern const Pass kRemoveDeadNodes;
+
+}  // namespace thimble::passes

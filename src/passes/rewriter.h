@@ -1,0 +1,37 @@
+// Copies a graph node by node; a pass replaces what it wants on the way. Names, roles and pool slots are carried over.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace thimble {
+
+class Rewriter {
+ public:
+  explicit Rewriter(const Graph& old);
+
+  Graph& graph() { return new_; }
+  ValueId mapped(ValueId old) const;  // InternalError if it has no counterpart yet
+  std::vector<ValueId> mapped(const std::vector<ValueId>& old) const;
+  void map(ValueId old, ValueId replacement);
+
+  ValueId copy_source(ValueId old);
+  void copy_sources();         // all of them
+  NodeId copy_node(NodeId old);  // inputs mapped, outputs renamed to what they were called
+  // As copy_node but with other attributes.
+  NodeId copy_node(NodeId old, const Attributes& attributes);
+
+  Graph take() { return std::move(new_); }
+
+ private:
+  const Graph& old_;
+  Graph new_;
+  std::vector<ValueId> map_;
+};
+
+// How many nodes read each value.
+std::vector<int> reader_counts(const Graph& graph);
+
+}  // namespace thimble

@@ -1,0 +1,96 @@
+#include "schedule/order.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace thimble {
+namespace {
+
+class ListScheduler {
+ public:
+  explicit ListScheduler(const Selected& selected)
+      : graph_(selected.graph()),
+        missing_(static_cast<std::size_t>(graph_.node_count()), 0),
+        followers_(static_cast<std::size_t>(graph_.node_count())),
+        readers_left_(static_cast<std::size_t>(graph_.value_count()), 0) {
+    for (std::int32_t n = 0; n < graph_.node_count(); ++n) add_edges(NodeId{n});
+  }
+
+  std::vector<NodeId> run() {
+    std::vector<NodeId> ready, order;
+    for (std::int32_t n = 0; n < graph_.node_count(); ++n) {
+      if (missing_[static_cast<std::size_t>(n)] == 0) ready.push_back(NodeId{n});
+    }
+    while (!ready.empty()) {
+      const auto best = std::min_element(ready.begin(), ready.end(), [&](NodeId a, NodeId b) { return key(a) < key(b); });
+      const NodeId id = *best;
+      ready.erase(best);
+      order.push_back(id);
+      for (const ValueId input : graph_.node(id).inputs) --readers_left_[static_cast<std::size_t>(input.index)];
+      for (const NodeId follower : followers_[static_cast<std::size_t>(id.index)]) {
+        if (--missing_[static_cast<std::size_t>(follower.index)] == 0) ready.push_back(follower);
+      }
+    }
+    ensure(static_cast<std::int32_t>(order.size()) == graph_.node_count(), "schedule: updates and readers form a cycle");
+    return order;
+  }
+
+ private:
+  void add_edge(NodeId before, NodeId after) {
+    followers_[static_cast<std::size_t>(before.index)].push_back(after);
+    ++missing_[static_cast<std::size_t>(after.index)];
+  }
+
+  void add_edges(NodeId id) {
+    for (const ValueId input : graph_.node(id).inputs) {
+      ++readers_left_[static_cast<std::size_t>(input.index)];
+      if (graph_.value(input).producer.is_valid()) add_edge(graph_.value(input).producer, id);
+    }
+    if (!graph_.node(id).op->is_update) return;
+    for (const InPlacePair& pair : graph_.node(id).op->in_place) {
+      if (pair.input >= static_cast<int>(graph_.node(id).inputs.size())) continue;
+      const ValueId before = graph_.node(id).inputs[static_cast<std::size_t>(pair.input)];
+      for (std::int32_t n = 0; n < graph_.node_count(); ++n) {
+        const std::vector<ValueId>& inputs = graph_.node(NodeId{n}).inputs;
+        if (n != id.index && std::find(inputs.begin(), inputs.end(), before) != inputs.end()) add_edge(NodeId{n}, id);
+      }
+    }
+  }
+
+  // Growth of live bytes if the node ran now.
+  Bytes growth(NodeId id) const {
+    const Node& node = graph_.node(id);
+    Bytes bytes = 0;
+    for (const ValueId output : node.outputs) {
+      if (!is_persistent(graph_.value(output).role)) bytes += graph_.value(output).type.bytes();
+    }
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      const Value& value = graph_.value(node.inputs[k]);
+      const bool repeated = std::find(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(k), node.inputs[k]) !=
+                            node.inputs.begin() + static_cast<std::ptrdiff_t>(k);
+      const bool dies = readers_left_[static_cast<std::size_t>(node.inputs[k].index)] == 1;
+      if (!repeated && dies && !is_persistent(value.role)) bytes -= value.type.bytes();
+    }
+    return bytes;
+  }
+
+  // Forward nodes in the order of the model; then whatever frees most, the earlier node first.
+  std::pair<Bytes, std::int32_t> key(NodeId id) const {
+    const Role role = graph_.value(graph_.node(id).outputs[0]).role;
+    const bool is_forward = role == Role::activation || role == Role::metric || role == Role::statistic;
+    constexpr Bytes kBeforeAll = std::int64_t{-1} << 60;
+    return {is_forward ? kBeforeAll : growth(id), id.index};
+  }
+
+  const Graph& graph_;
+  std::vector<int> missing_;
+  std::vector<std::vector<NodeId>> followers_;
+  std::vector<int> readers_left_;
+};
+
+}  // namespace
+
+std::vector<NodeId> order_nodes(const Selected& selected) { return ListScheduler(selected).run(); }
+
+}  // namespace thimble

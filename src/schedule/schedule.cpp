@@ -1,0 +1,185 @@
+#include "schedule/schedule.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "schedule/order.h"
+
+namespace thimble {
+namespace {
+
+bool is_cloneable(const Graph& graph, NodeId id) {
+  if (!id.is_valid() || graph.node(id).op->is_update) return false;
+  const std::vector<ValueId>& outputs = graph.node(id).outputs;
+  return std::all_of(outputs.begin(), outputs.end(), [&](ValueId v) { return graph.value(v).role == Role::activation; });
+}
+
+// Emits the steps of one schedule. `current_` holds, for each value, the instance that a reader would find in memory.
+class Emitter {
+ public:
+  Emitter(const Selected& selected, std::span<const NodeId> order, std::int32_t forward_count, std::span<const Keep> keep)
+      : selected_(selected),
+        graph_(selected.graph()),
+        order_(order),
+        forward_count_(forward_count),
+        keep_(keep),
+        current_(static_cast<std::size_t>(graph_.value_count()), -1),
+        made_for_(static_cast<std::size_t>(graph_.value_count()), -1) {
+    schedule_.steps.reserve(order.size() * 2);
+    schedule_.instances.reserve(static_cast<std::size_t>(graph_.value_count()) * 2);
+    schedule_.operands.reserve(order.size() * 8);
+  }
+
+  PhaseSchedule run() {
+    for (std::int32_t v = 0; v < graph_.value_count(); ++v) {
+      if (!graph_.value(ValueId{v}).producer.is_valid()) current_[static_cast<std::size_t>(v)] = add_instance(ValueId{v}, 0);
+    }
+    for (base_step_ = 0; base_step_ < static_cast<std::int32_t>(order_.size()); ++base_step_) {
+      emit(order_[static_cast<std::size_t>(base_step_)], false);
+    }
+    delay_updates();
+    set_lifetimes();
+    return std::move(schedule_);
+  }
+
+ private:
+  std::int32_t add_instance(ValueId value, std::int32_t step) {
+    schedule_.instances.push_back({value, step, step});
+    return static_cast<std::int32_t>(schedule_.instances.size()) - 1;
+  }
+
+  bool is_available(ValueId value) const {
+    const auto index = static_cast<std::size_t>(value.index);
+    if (current_[index] < 0) return false;
+    if (base_step_ < forward_count_ || keep_[index] == Keep::keep) return true;
+    if (made_for_[index] < 0) return false;  // only the forward instance exists, and it was dropped
+    return keep_[index] == Keep::retain || made_for_[index] == base_step_;
+  }
+
+  std::int32_t instance_of(ValueId value) {
+    if (!is_available(value)) {
+      const NodeId producer = graph_.value(value).producer;
+      ensure(is_cloneable(graph_, producer), "schedule: '", graph_.value(value).name, "' is dropped but cannot be recomputed");
+      emit(producer, true);
+    }
+    return current_[static_cast<std::size_t>(value.index)];
+  }
+
+  void emit(NodeId id, bool is_recompute) {
+    const Node& node = graph_.node(id);
+    // Recomputing one input may recompute another as a by-product: first make all available, then look them up.
+    for (const ValueId input : node.inputs) instance_of(input);
+    Step step{id, is_recompute, static_cast<std::int32_t>(schedule_.operands.size()), static_cast<std::int16_t>(node.inputs.size()),
+              static_cast<std::int16_t>(node.outputs.size())};
+    for (const ValueId input : node.inputs) schedule_.operands.push_back(current_[static_cast<std::size_t>(input.index)]);
+    const auto index = static_cast<std::int32_t>(schedule_.steps.size());
+    for (const ValueId output : node.outputs) {
+      const std::int32_t instance = add_instance(output, index);
+      schedule_.operands.push_back(instance);
+      const auto value = static_cast<std::size_t>(output.index);
+      // A kept by-product of a recomputed node (a norm's statistics, say) stays what it was.
+      if (is_recompute && keep_[value] == Keep::keep) continue;
+      current_[value] = instance;
+      if (is_recompute) made_for_[value] = base_step_;
+    }
+    schedule_.steps.push_back(step);
+    const Choice& choice = selected_.choice(id);
+    schedule_.seconds += choice.seconds;
+    schedule_.flops += choice.flops;
+    if (is_recompute) schedule_.recompute_flops += choice.flops;
+  }
+
+  // No step, recomputed clones included, may read a parameter after its update: updates move behind the last reader.
+  void delay_updates() {
+    std::vector<std::int32_t> last_reader(static_cast<std::size_t>(graph_.value_count()), -1);
+    const auto count = static_cast<std::int32_t>(schedule_.steps.size());
+    for (std::int32_t s = 0; s < count; ++s) {
+      const Step& step = schedule_.steps[static_cast<std::size_t>(s)];
+      if (graph_.node(step.node).op->is_update) continue;
+      for (const ValueId input : graph_.node(step.node).inputs) last_reader[static_cast<std::size_t>(input.index)] = s;
+    }
+    struct Key {
+      std::int32_t place;
+      std::int32_t original;
+    };
+    std::vector<Key> keys;
+    bool moved = false;
+    for (std::int32_t s = 0; s < count; ++s) {
+      const Node& node = graph_.node(schedule_.steps[static_cast<std::size_t>(s)].node);
+      std::int32_t place = s;
+      if (node.op->is_update) {
+        for (const InPlacePair& pair : node.op->in_place) {
+          if (pair.input >= static_cast<int>(node.inputs.size())) continue;
+          const ValueId before = node.inputs[static_cast<std::size_t>(pair.input)];
+          place = std::max(place, last_reader[static_cast<std::size_t>(before.index)]);
+        }
+      }
+      moved = moved || place != s;
+      keys.push_back({place, s});
+    }
+    if (!moved) return;
+    // At one place the reader comes first, the updates that wait for it after it.
+    std::stable_sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+      return a.place != b.place ? a.place < b.place : (a.original == a.place && b.original != b.place);
+    });
+    std::vector<Step> steps;
+    steps.reserve(schedule_.steps.size());
+    for (const Key& key : keys) steps.push_back(schedule_.steps[static_cast<std::size_t>(key.original)]);
+    schedule_.steps = std::move(steps);
+  }
+
+  void set_lifetimes() {
+    for (std::size_t s = 0; s < schedule_.steps.size(); ++s) {
+      const auto index = static_cast<std::int32_t>(s);
+      for (const std::int32_t i : schedule_.inputs(schedule_.steps[s])) schedule_.instances[static_cast<std::size_t>(i)].last_step = index;
+      for (const std::int32_t i : schedule_.outputs(schedule_.steps[s])) {
+        Instance& instance = schedule_.instances[static_cast<std::size_t>(i)];
+        instance.first_step = index;
+        instance.last_step = index;
+      }
+    }
+  }
+
+  const Selected& selected_;
+  const Graph& graph_;
+  std::span<const NodeId> order_;
+  std::int32_t forward_count_;
+  std::span<const Keep> keep_;
+  PhaseSchedule schedule_;
+  std::int32_t base_step_ = 0;
+  std::vector<std::int32_t> current_;   // instance a reader finds, by value
+  std::vector<std::int32_t> made_for_;  // the base step for which a value was recomputed last; -1: never
+};
+
+}  // namespace
+
+Scheduler::Scheduler(const Selected& selected) : selected_(&selected), order_(order_nodes(selected)) {
+  const Graph& graph = selected.graph();
+  const ValueId loss = graph.find(kLoss);
+  forward_count_ = static_cast<std::int32_t>(order_.size());
+  if (loss.is_valid() && selected.training.phase.trains) {
+    const auto place = std::find(order_.begin(), order_.end(), graph.value(loss).producer);
+    forward_count_ = static_cast<std::int32_t>(place - order_.begin()) + 1;
+  }
+  // A value may be dropped if some later step, or the recomputation of one, can want it back.
+  for (std::int32_t s = 0; s < forward_count_; ++s) {
+    const NodeId id = order_[static_cast<std::size_t>(s)];
+    if (!is_cloneable(graph, id)) continue;
+    for (const ValueId output : graph.node(id).outputs) candidates_.push_back(output);
+  }
+}
+
+std::vector<Keep> Scheduler::keep_all() const {
+  const Graph& graph = selected_->graph();
+  std::vector<Keep> keep(static_cast<std::size_t>(graph.value_count()), Keep::keep);
+  for (const ValueId value : candidates_) {
+    if (graph.node(graph.value(value).producer).op->never_kept) keep[static_cast<std::size_t>(value.index)] = Keep::transient;
+  }
+  return keep;
+}
+
+PhaseSchedule Scheduler::make(std::span<const Keep> keep) const {
+  return Emitter(*selected_, order_, forward_count_, keep).run();
+}
+
+}  // namespace thimble

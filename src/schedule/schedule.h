@@ -1,0 +1,73 @@
+// Selected -> Schedule: the flat list of steps of one phase, with recomputation explicit. No addresses yet.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "select/select.h"
+
+namespace thimble {
+
+// What becomes of a forward value that backward reads.
+enum class Keep : std::uint8_t {
+  keep,       // stays in memory from forward to backward
+  retain,     // dropped after forward, recomputed when backward first needs it, then stays until its last use
+  transient,  // dropped after forward, recomputed for every single use
+};
+
+// One appearance of a value in memory. A recomputed value has several instances.
+struct Instance {
+  ValueId value;
+  std::int32_t first_step = 0;  // the step that writes it; 0 for what is there before the phase starts
+  std::int32_t last_step = 0;   // the last step that touches it
+};
+
+struct Step {
+  NodeId node;
+  bool is_recompute = false;
+  std::int32_t first_operand = 0;  // into PhaseSchedule::operands: inputs, then outputs
+  std::int16_t input_count = 0;
+  std::int16_t output_count = 0;
+};
+
+struct PhaseSchedule {
+  std::vector<Step> steps;
+  std::vector<Instance> instances;
+  std::vector<std::int32_t> operands;  // instance indices
+  double seconds = 0;                  // predicted
+  double flops = 0;
+  double recompute_flops = 0;
+
+  std::span<const std::int32_t> inputs(const Step& step) const {
+    return {operands.data() + step.first_operand, static_cast<std::size_t>(step.input_count)};
+  }
+  std::span<const std::int32_t> outputs(const Step& step) const {
+    return {operands.data() + step.first_operand + step.input_count, static_cast<std::size_t>(step.output_count)};
+  }
+};
+
+// Makes schedules of one phase for any choice of what to keep. The order of the original steps is fixed once, for a small peak; a choice
+// only adds recomputed steps between them and moves updates behind the last reader of what they overwrite.
+class Scheduler {
+ public:
+  explicit Scheduler(const Selected& selected);
+
+  const Selected& selected() const { return *selected_; }
+  const std::vector<NodeId>& order() const { return order_; }
+
+  // The choice that recomputes nothing but values that are never kept.
+  std::vector<Keep> keep_all() const;
+  // Forward activations that backward reads or that such values are recomputed from: what a search may decide on.
+  const std::vector<ValueId>& candidates() const { return candidates_; }
+
+  PhaseSchedule make(std::span<const Keep> keep) const;
+
+ private:
+  const Selected* selected_;
+  std::vector<NodeId> order_;
+  std::int32_t forward_count_ = 0;  // steps of `order_` up to and including the loss
+  std::vector<ValueId> candidates_;
+};
+
+}  // namespace thimble

@@ -1,0 +1,51 @@
+#include "select/select.h"
+
+#include <algorithm>
+
+namespace thimble {
+namespace {
+
+Choice choose(const Graph& graph, NodeId id, KernelTable kernels, const SelectOptions& options) {
+  const Node& node = graph.node(id);
+  const Graph::NodeTypes types = graph.types_of(id);
+  const KernelQuery query{types.in, types.out, &node.attributes, options.target.threads};
+  Choice choice;
+  const NodeCost cost = cost_of(graph, id, options.cost);
+  choice.seconds = cost.seconds;
+  choice.flops = cost.flops;
+  if (options.use_references || node.op->is_view) return choice;
+  std::vector<const Kernel*> candidates;
+  for (const Kernel* kernel : kernels) {
+    if (kernel->op == node.op->name) candidates.push_back(kernel);
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [](const Kernel* a, const Kernel* b) { return a->rank > b->rank; });
+  for (const Kernel* kernel : candidates) {
+    std::string reason;
+    if (kernel->isa > options.target.isa) {
+      reason = "needs " + std::string(name_of(kernel->isa));
+    } else {
+      reason = kernel->refuse(query);
+    }
+    if (!reason.empty()) {
+      choice.refusals.push_back({kernel->name, std::move(reason)});
+      continue;
+    }
+    choice.kernel = kernel;
+    choice.workspace = kernel->workspace ? kernel->workspace(query) : 0;
+    choice.resident = kernel->resident ? kernel->resident(query) : 0;
+    break;
+  }
+  return choice;
+}
+
+}  // namespace
+
+Selected select_kernels(Training training, KernelTable kernels, const SelectOptions& options) {
+  Selected selected{std::move(training), options.target, {}};
+  for (std::int32_t n = 0; n < selected.graph().node_count(); ++n) {
+    selected.choices.push_back(choose(selected.graph(), NodeId{n}, kernels, options));
+  }
+  return selected;
+}
+
+}  // namespace thimble

@@ -26,7 +26,8 @@ Status run(const KernelState& base, const Call& call) noexcept {
   const std::int64_t channels = call.in[0].shape.count();
   for (std::int64_t c = 0; c < channels; ++c) {
     const double rstd = load(call.in[3], c);
-    const double variance = (1 / (rstd * rstd) - state.eps) * state.unbias;
+    const double biased = 1 / (rstd * rstd) - state.eps;
+    const double variance = biased > 0 ? biased * state.unbias : 0;  // rounding of rstd may carry zero below zero
     const double mean = load(call.in[2], c);
     store(call.out[0], c, (1 - state.momentum) * load(call.in[0], c) + state.momentum * mean);
     store(call.out[1], c, (1 - state.momentum) * load(call.in[1], c) + state.momentum * variance);

@@ -1,0 +1,19 @@
+// Adam with decoupled weight decay.
+#include "kernels/cpu/update.h"
+
+namespace thimble::kernels::THIMBLE_ISA::adamw_update_kernel {
+namespace {
+
+std::unique_ptr<KernelState> prepare(const KernelQuery& q) { return std::make_unique<UpdateState>(*find_rule("adamw"), *q.attributes); }
+
+}  // namespace
+
+extern const Kernel def = {.op = "adamw_update",
+                           .name = "adamw_update",
+                           .isa = kIsa,
+                           .rank = static_cast<int>(kIsa),
+                           .refuse = refuse_unstored,
+                           .prepare = prepare,
+                           .run = run_dense_update};
+
+}  // namespace thimble::kernels::THIMBLE_ISA::adamw_update_kernel

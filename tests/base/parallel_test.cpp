@@ -1,0 +1,71 @@
+#include "base/parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <vector>
+
+#include "base/isa.h"
+
+namespace thimble {
+namespace {
+
+TEST(ParallelFor, CoversEveryIndexOnce) {
+  for (int threads = 1; threads <= 5; ++threads) {
+    for (const std::int64_t count : {0, 1, 2, 3, 4, 5, 6, 17, 1000}) {
+      std::vector<std::atomic<int>> visits(static_cast<std::size_t>(count));
+      parallel_for(threads, count, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) ++visits[static_cast<std::size_t>(i)];
+      });
+      for (const auto& visit : visits) ASSERT_EQ(visit.load(), 1) << threads << " threads, " << count << " indices";
+    }
+  }
+}
+
+TEST(Parallel, CallsEveryThreadOnceAndTellsTheirNumber) {
+  for (int threads = 1; threads <= 5; ++threads) {
+    std::vector<std::atomic<int>> calls(static_cast<std::size_t>(threads));
+    std::atomic<int> wrong_counts = 0;
+    parallel(threads, [&](int thread, int thread_count) {
+      ++calls[static_cast<std::size_t>(thread)];
+      if (thread_count != threads) ++wrong_counts;
+    });
+    for (const auto& call : calls) EXPECT_EQ(call.load(), 1);
+    EXPECT_EQ(wrong_counts.load(), 0);
+  }
+}
+
+TEST(Parallel, NoThreadsMeansOne) {
+  int calls = 0;
+  parallel(0, [&](int thread, int threads) {
+    ++calls;
+    EXPECT_EQ(thread, 0);
+    EXPECT_EQ(threads, 1);
+  });
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(PartOf, PiecesAreContiguousAndNearlyEqual) {
+  for (const std::int64_t count : {0, 1, 7, 64, 1001}) {
+    for (int parts = 1; parts <= 5; ++parts) {
+      std::int64_t next = 0;
+      for (int part = 0; part < parts; ++part) {
+        const Range range = part_of(count, part, parts);
+        EXPECT_EQ(range.begin, next);
+        EXPECT_LE(range.end - range.begin, count / parts + 1);
+        EXPECT_GE(range.end - range.begin, count / parts);
+        next = range.end;
+      }
+      EXPECT_EQ(next, count);
+    }
+  }
+}
+
+TEST(Isa, NamesReadBack) {
+  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512}) EXPECT_EQ(isa_from_name(name_of(isa)), isa);
+  EXPECT_EQ(isa_from_name("sse9"), std::nullopt);
+  EXPECT_EQ(detect_isa(), detect_isa());
+}
+
+}  // namespace
+}  // namespace thimble

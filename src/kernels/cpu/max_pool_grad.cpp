@@ -1,0 +1,72 @@
+// Gradient of max_pool as a gather: an element takes dy from the windows whose winning tap it was.
+#include "kernels/cpu/pool.h"
+
+namespace thimble::kernels::THIMBLE_ISA::max_pool_grad_kernel {
+namespace {
+
+std::string refuse(const KernelQuery& q) { return refuse_mixed(q, 1); }
+
+// `a` where the byte is `tap`, else zero.
+#if defined(THIMBLE_ISA_AVX512)
+THIMBLE_INLINE Vec where_tap(const std::uint8_t* index, int tap, Vec a) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(index));
+  return {_mm512_maskz_mov_ps(_mm_cmpeq_epi8_mask(bytes, _mm_set1_epi8(static_cast<char>(tap))), a.v)};
+}
+#else
+THIMBLE_INLINE Vec where_tap(const std::uint8_t* index, int tap, Vec a) {
+  const __m256i taps = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(index)));
+  return {_mm256_and_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(taps, _mm256_set1_epi32(tap))), a.v)};
+}
+#endif
+THIMBLE_INLINE Vec where_tap(const std::uint8_t* index, int tap, Vec a, AllLanes) { return where_tap(index, tap, a); }
+THIMBLE_INLINE Vec where_tap(const std::uint8_t* index, int tap, Vec a, FirstLanes lanes) {
+  std::uint8_t part[kLanes] = {};
+  for (int i = 0; i < lanes.count; ++i) part[i] = index[i];
+  return where_tap(part, tap, a);
+}
+
+template <typename T>
+void gather_row(const PoolState& pool, const Call& call, std::int64_t b, std::int64_t h) {
+  const Shape &windows = call.in[0].shape, &out = call.out[0].shape;
+  const T* dy = call.in[0].as<const T>();
+  const auto* index = call.in[1].as<const std::uint8_t>();
+  const Range rows = pool.windows_of(h, windows[1]);
+  for (std::int64_t w = 0; w < out[2]; ++w) {
+    const Range columns = pool.windows_of(w, windows[2]);
+    T* to = call.out[0].as<T>() + offset_of(out, b, h, w);
+    each_vector(0, out[3], [&](std::int64_t c, auto lanes) {
+      Vec sum = zero();
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+        for (std::int64_t column = columns.begin; column < columns.end; ++column) {
+          const std::int64_t tap =
+              (h - row * pool.stride + pool.padding) * pool.kernel + w - column * pool.stride + pool.padding;
+          const std::int64_t from = offset_of(windows, b, row, column) + c;
+          sum = add(sum, where_tap(index + from, static_cast<int>(tap), load(dy + from, lanes), lanes));
+        }
+      }
+      store(to + c, sum, lanes);
+    });
+  }
+}
+
+Status run(const KernelState& base, const Call& call) noexcept {
+  const auto& pool = static_cast<const PoolState&>(base);
+  const int threads = threads_for(call.out[0].shape.count(), call.threads);
+  with_element(call.in[0].dtype, [&](auto element) {
+    each_image_row(call.out[0].shape, threads,
+                   [&](std::int64_t b, std::int64_t h) { gather_row<decltype(element)>(pool, call, b, h); });
+  });
+  return Status::good;
+}
+
+}  // namespace
+
+extern const Kernel def = {.op = "max_pool_grad",
+                           .name = "max_pool_grad",
+                           .isa = kIsa,
+                           .rank = static_cast<int>(kIsa),
+                           .refuse = refuse,
+                           .prepare = prepare_pool,
+                           .run = run};
+
+}  // namespace thimble::kernels::THIMBLE_ISA::max_pool_grad_kernel

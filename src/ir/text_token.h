@@ -1,4 +1,5 @@
-// What the printer and the parser of graphs must agree on: which characters make a name, and which words need no quotes.
+// What the printer and the parser of graphs must agree on: which characters make a name, and which words need no
+// quotes.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,9 @@ constexpr bool is_name_character(char c) {
   return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '/' || c == '-' || c == '\'';
 }
 
-inline bool is_name(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_name_character); }
+inline bool is_name(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_name_character);
+}
 
 // The whole text as a number of type T; false if it is not one or does not fit.
 template <typename T>

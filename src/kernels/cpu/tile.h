@@ -143,7 +143,8 @@ THIMBLE_INLINE void run_tile(TileWork& t, std::int64_t rows, std::int64_t column
   find_tile<B, kColumns>(std::make_integer_sequence<int, kTileRows>{}, rows, columns)(t);
 }
 
-// Calls body(begin, end) on nearly equal pieces of [0, rows), each at most a tile high: 32 rows are 11 + 10 + 11, not 14 + 14 + 4.
+// Calls body(begin, end) on nearly equal pieces of [0, rows), each at most a tile high: 32 rows are 11 + 10 + 11, not
+// 14 + 14 + 4.
 template <typename Body>
 THIMBLE_INLINE void for_tiles(std::int64_t rows, Body&& body) {
   const auto pieces = static_cast<int>((rows + kTileRows - 1) / kTileRows);

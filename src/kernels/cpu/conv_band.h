@@ -1,0 +1,107 @@
+// The part of a source tensor that a block of outputs reads, as f32 with the padding written out, so that the inner
+// loop knows neither borders nor element types. Where nothing has to be padded or converted the source itself serves.
+#pragma once
+
+#include "kernels/cpu/conv_shape.h"
+#include "kernels/cpu/tile_border.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+constexpr Bytes kBandBytes = 96 * kKiB;  // what a block of outputs should read: well inside a core's second-level cache
+
+// Block of outputs: positions [begin, end) of u along each axis, and the channels they read.
+struct BandBlock {
+  std::int64_t first_image = 0, images = 1;
+  Range rows, columns, channels;
+};
+
+struct Band {
+  const float* data = nullptr;                 // the first position that the block's first output reads
+  std::int64_t image = 0, row = 0, pixel = 0;  // strides from one source position to the next
+  std::int64_t row_step = 0, pixel_step = 0;   // from one output to the next
+};
+
+struct BandMaker {
+  Axis rows, columns;
+  std::int64_t channels = 0;  // of the source tensor
+  bool is_direct = false;
+
+  // With one tap along an axis only every stride-th position is read: the others are left out.
+  static std::int64_t skip(const Axis& a) { return a.low == a.high ? a.stride : 1; }
+  static std::int64_t extent(const Axis& a, std::int64_t outputs) {
+    return ((outputs - 1) * a.stride + a.high - a.low) / skip(a) + 1;
+  }
+  std::int64_t elements(std::int64_t row_count, std::int64_t column_count, std::int64_t channel_count) const {
+    return is_direct ? 0 : extent(rows, row_count) * extent(columns, column_count) * channel_count;
+  }
+
+  Band make(const TensorView& source, const BandBlock& block, float* buffer) const;
+};
+
+// How much of the output a band serves at once: whole rows if they fit, as many as fit.
+struct BandSize {
+  std::int64_t rows = 1, columns = 1;
+};
+
+inline BandSize choose_band(const BandMaker& maker, std::int64_t channels) {
+  const std::int64_t row_count = maker.rows.end - maker.rows.begin;
+  BandSize size = {1, maker.columns.end - maker.columns.begin};
+  if (maker.is_direct) return {row_count, size.columns};
+  const std::int64_t most = kBandBytes / 4;
+  while (size.columns > 64 && maker.elements(1, size.columns, channels) > 2 * most)
+    size.columns = divide_up(size.columns, 2);
+  while (size.rows < row_count && maker.elements(size.rows + 1, size.columns, channels) <= most) ++size.rows;
+  // Nearly equal bands: 8 rows are 4 + 4, not 7 + 1.
+  size.rows = divide_up(row_count, divide_up(row_count, size.rows));
+  return size;
+}
+
+// One row of source positions first, first + skip, ...; those outside are zero.
+template <typename T>
+void pack_row(float* to, const T* source_row, const Axis& columns, std::int64_t first, std::int64_t extent,
+              std::int64_t channels, Range chosen) noexcept {
+  const std::int64_t skip = BandMaker::skip(columns), count = chosen.end - chosen.begin;
+  const std::int64_t begin = smaller(extent, larger(0, divide_up(-first, skip)));
+  const std::int64_t end = larger(begin, smaller(extent, divide_up(columns.source - first, skip)));
+  fill_zero(to, begin * count);
+  if (skip == 1 && count == channels) {
+    copy_to_f32(to + begin * count, source_row + (first + begin) * channels, (end - begin) * count);
+  } else {
+    for (std::int64_t j = begin; j < end; ++j) {
+      copy_to_f32(to + j * count, source_row + (first + j * skip) * channels + chosen.begin, count);
+    }
+  }
+  fill_zero(to + end * count, (extent - end) * count);
+}
+
+inline Band BandMaker::make(const TensorView& source, const BandBlock& block, float* buffer) const {
+  const std::int64_t first_row = block.rows.begin * rows.stride + rows.low;
+  const std::int64_t first_column = block.columns.begin * columns.stride + columns.low;
+  const std::int64_t source_row = columns.source * channels;
+  if (is_direct) {
+    const float* data = source.as<const float>() + (block.first_image * rows.source + first_row) * source_row +
+                        first_column * channels + block.channels.begin;
+    return {data, rows.source * source_row, source_row, channels, rows.stride * source_row, columns.stride * channels};
+  }
+  const std::int64_t row_extent = extent(rows, block.rows.end - block.rows.begin);
+  const std::int64_t column_extent = extent(columns, block.columns.end - block.columns.begin);
+  const std::int64_t pixel = block.channels.end - block.channels.begin, row = column_extent * pixel;
+  float* to = buffer;
+  for (std::int64_t b = block.first_image; b < block.first_image + block.images; ++b) {
+    for (std::int64_t i = 0; i < row_extent; ++i, to += row) {
+      const std::int64_t h = first_row + i * skip(rows);
+      if (h < 0 || h >= rows.source) {
+        fill_zero(to, row);
+        continue;
+      }
+      with_element(source.dtype, [&](auto element) {
+        using T = decltype(element);
+        pack_row(to, source.as<const T>() + (b * rows.source + h) * source_row, columns, first_column, column_extent,
+                 channels, block.channels);
+      });
+    }
+  }
+  return {buffer, row_extent * row, row, pixel, rows.stride / skip(rows) * row, columns.stride / skip(columns) * pixel};
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA

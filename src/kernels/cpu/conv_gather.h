@@ -1,0 +1,150 @@
+// Convolution as a gather: every output is the sum over taps and source channels of source * weight. Forward and the
+// gradient of the input are both of this form; they differ in the axes (conv_shape.h) and in where the weights of a tap
+// lie.
+#pragma once
+
+#include "kernels/cpu/conv_band.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+struct GatherPlan {
+  ConvShape shape;
+  bool is_backward = false;
+  BandMaker maker;
+  BandSize band;
+  std::int64_t source_group = 0, out_group = 0;  // channels a group
+  std::int64_t out_channels = 0;
+
+  std::int64_t row_count() const { return maker.rows.end - maker.rows.begin; }
+  std::int64_t group_panels() const { return divide_up(out_group, kTileColumns); }
+  std::int64_t panel_count() const { return shape.groups * group_panels(); }
+  std::int64_t buffer_elements() const { return round_up(maker.elements(band.rows, band.columns, source_group), 16); }
+};
+
+inline GatherPlan plan_gather(const ConvShape& s, bool is_backward, DType source) {
+  const auto axis = is_backward ? backward_axis : forward_axis;
+  GatherPlan plan;
+  plan.shape = s;
+  plan.is_backward = is_backward;
+  plan.source_group = is_backward ? s.group_outs() : s.group_channels();
+  plan.out_group = is_backward ? s.group_channels() : s.group_outs();
+  plan.out_channels = is_backward ? s.channels : s.out_channels;
+  BandMaker& maker = plan.maker;
+  maker.rows =
+      is_backward ? axis(s, s.out_height, s.height, s.kernel_height) : axis(s, s.height, s.out_height, s.kernel_height);
+  maker.columns =
+      is_backward ? axis(s, s.out_width, s.width, s.kernel_width) : axis(s, s.width, s.out_width, s.kernel_width);
+  maker.channels = is_backward ? s.out_channels : s.channels;
+  maker.is_direct = source == DType::f32 && maker.rows.is_inside() && maker.columns.is_inside();
+  plan.band = choose_band(maker, plan.source_group);
+  return plan;
+}
+
+// Columns of the output that are computed together, and the weights they need: (taps, source_group, columns) with the
+// taps of each phase side by side, `row` elements from one source channel to the next.
+struct GatherPanel {
+  std::int64_t group = 0, column = 0, columns = 0;  // column counts over all groups
+  const void* weights = nullptr;
+  std::int64_t row = 0;
+};
+
+inline GatherPanel panel_at(const GatherPlan& plan, std::int64_t index) {
+  const std::int64_t group = index / plan.group_panels(), inside = index % plan.group_panels() * kTileColumns;
+  return {.group = group,
+          .column = group * plan.out_group + inside,
+          .columns = smaller(kTileColumns, plan.out_group - inside)};
+}
+
+// One thread's view of the work: which block it is at and where things lie.
+struct GatherWork {
+  const GatherPlan& plan;
+  const Call& call;
+  Ending ending;
+  BandBlock block;
+  Band band;
+};
+
+// All outputs of the block that belong to one phase of each axis.
+template <typename B>
+void gather_phase(const GatherWork& work, const GatherPanel& panel, const AxisPhase& rows, const AxisPhase& columns,
+                  const B* weights) noexcept {
+  const GatherPlan& plan = work.plan;
+  const Axis& row_axis = plan.maker.rows;
+  const Axis& column_axis = plan.maker.columns;
+  const Band& band = work.band;
+  const Range u = {larger(work.block.rows.begin, rows.begin), smaller(work.block.rows.end, rows.end)};
+  const Range v = {larger(work.block.columns.begin, columns.begin), smaller(work.block.columns.end, columns.end)};
+  if (v.begin >= v.end) return;
+  TileWork t;
+  t.a_row = band.pixel_step;
+  t.a_inner = columns.source_step * band.pixel;
+  t.a_outer = rows.source_step * band.row;
+  t.b = weights;
+  t.b_next = panel.row;
+  t.count = plan.source_group;
+  t.inner = columns.taps;
+  t.outer = rows.taps;
+  t.b_inner = t.count * t.b_next;
+  t.b_outer = t.inner * t.b_inner;
+  if (t.a_inner == t.count) {  // taps of a row lie side by side: one long run
+    t.count *= t.inner;
+    t.inner = 1;
+  }
+  const std::int64_t place = (rows.taps == 0 ? 0 : (rows.first_source - row_axis.low) * band.row) +
+                             (columns.taps == 0 ? 0 : (columns.first_source - column_axis.low) * band.pixel) +
+                             (v.begin - work.block.columns.begin) * band.pixel_step;
+  for (std::int64_t i = u.begin; i < u.end; ++i) {
+    const std::int64_t out_height = rows.first_out + row_axis.period * i;
+    const std::int64_t out_width = columns.first_out + column_axis.period * v.begin;
+    const std::int64_t pixel = (work.block.first_image * row_axis.out + out_height) * column_axis.out + out_width;
+    t.a = band.data + place + (i - work.block.rows.begin) * band.row_step;
+    run_tiles_to<B, false>(work.call.out[0], work.ending, t, v.end - v.begin, panel.column, panel.columns,
+                           pixel * plan.out_channels + panel.column, column_axis.period * plan.out_channels);
+  }
+}
+
+template <typename B>
+void gather_panel(const GatherWork& work, const GatherPanel& panel) noexcept {
+  const GatherPlan& plan = work.plan;
+  const auto* weights = static_cast<const B*>(panel.weights);
+  for (std::int64_t i = 0; i < plan.maker.rows.period; ++i) {
+    const AxisPhase rows = phase_of(plan.maker.rows, i, plan.is_backward);
+    for (std::int64_t j = 0; j < plan.maker.columns.period; ++j) {
+      const AxisPhase columns = phase_of(plan.maker.columns, j, plan.is_backward);
+      gather_phase<B>(work, panel, rows, columns, weights);
+      weights += rows.taps * columns.taps * plan.source_group * panel.row;
+    }
+  }
+}
+
+// Panels [panels.begin, panels.end) of output rows [rows.begin, rows.end), counted over all images. `panel_of` finds
+// the weights.
+template <typename B, typename PanelOf>
+void gather(const GatherPlan& plan, const Call& call, Ending ending, Range rows, Range panels, float* buffer,
+            PanelOf&& panel_of) noexcept {
+  GatherWork work = {plan, call, ending, {}, {}};
+  const std::int64_t row_count = plan.row_count();
+  const Axis& row_axis = plan.maker.rows;
+  const Axis& column_axis = plan.maker.columns;
+  for (std::int64_t row = rows.begin; row < rows.end; row += work.block.rows.end - work.block.rows.begin) {
+    const std::int64_t inside = row % row_count;
+    const std::int64_t count = smaller(smaller(plan.band.rows, row_count - inside), rows.end - row);
+    work.block.first_image = row / row_count;
+    work.block.rows = {row_axis.begin + inside, row_axis.begin + inside + count};
+    for (std::int64_t column = column_axis.begin; column < column_axis.end; column += plan.band.columns) {
+      work.block.columns = {column, smaller(column + plan.band.columns, column_axis.end)};
+      std::int64_t made_for = -1;
+      for (std::int64_t index = panels.begin; index < panels.end; ++index) {
+        const GatherPanel panel = panel_of(index);
+        if (panel.group != made_for) {
+          made_for = panel.group;
+          work.block.channels = {made_for * plan.source_group, (made_for + 1) * plan.source_group};
+          work.band = plan.maker.make(call.in[0], work.block, buffer);
+        }
+        gather_panel<B>(work, panel);
+      }
+    }
+  }
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA

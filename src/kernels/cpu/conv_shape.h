@@ -1,0 +1,139 @@
+// The numbers of a convolution as its three kernels see them, and how one axis of it is walked.
+#pragma once
+
+#include "kernels/cpu/support.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+struct ConvShape {
+  std::int64_t batch = 0, height = 0, width = 0, channels = 0;   // x
+  std::int64_t out_height = 0, out_width = 0, out_channels = 0;  // y
+  std::int64_t kernel_height = 0, kernel_width = 0;              // w (KH, KW, C/groups, O)
+  std::int64_t stride = 1, padding = 0, dilation = 1, groups = 1;
+
+  std::int64_t group_channels() const { return channels / groups; }
+  std::int64_t group_outs() const { return out_channels / groups; }
+  std::int64_t taps() const { return kernel_height * kernel_width; }
+  bool is_depthwise() const { return groups > 1 && group_channels() == 1 && group_outs() == 1; }
+};
+
+inline ConvShape conv_shape(const Attributes& attributes, const Shape& x, const Shape& w, const Shape& y) {
+  return {.batch = x[0],
+          .height = x[1],
+          .width = x[2],
+          .channels = x[3],
+          .out_height = y[1],
+          .out_width = y[2],
+          .out_channels = y[3],
+          .kernel_height = w[0],
+          .kernel_width = w[1],
+          .stride = attributes.integer("stride"),
+          .padding = attributes.integer("padding"),
+          .dilation = attributes.integer("dilation"),
+          .groups = attributes.integer("groups")};
+}
+
+constexpr std::int64_t divide_down(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return -divide_down(-a, b); }
+
+// The taps that one class of outputs along an axis reads. Output position first_out + period * u reads, for tap i, the
+// source position u * stride + first_source + i * source_step, weighted by kernel tap first_tap + i * tap_step.
+struct AxisPhase {
+  std::int64_t taps = 0, first_tap = 0, tap_step = 1;
+  std::int64_t first_source = 0, source_step = 1;
+  std::int64_t begin = 0, end = 0;  // of u
+  std::int64_t first_out = 0;
+
+  std::int64_t last_source() const { return first_source + (taps - 1) * source_step; }
+};
+
+// One axis of a gathering convolution: forward has one phase; the input gradient has one for each remainder modulo the
+// stride, because outputs of equal remainder see the same taps, and each phase is then a plain convolution of stride 1.
+struct Axis {
+  std::int64_t source = 0, out = 0, kernel = 0, padding = 0, dilation = 1;
+  std::int64_t stride = 1;          // of the source positions
+  std::int64_t period = 1;          // of the output positions
+  std::int64_t begin = 0, end = 0;  // of u, over all phases
+  std::int64_t low = 0, high = 0;   // first and last source position that u = 0 reads, over all phases
+
+  // Every position that is read lies inside the source.
+  bool is_inside() const { return begin * stride + low >= 0 && (end - 1) * stride + high < source; }
+};
+
+inline Axis forward_axis(const ConvShape& s, std::int64_t source, std::int64_t out, std::int64_t kernel) {
+  return {.source = source,
+          .out = out,
+          .kernel = kernel,
+          .padding = s.padding,
+          .dilation = s.dilation,
+          .stride = s.stride,
+          .begin = 0,
+          .end = out,
+          .low = -s.padding,
+          .high = (kernel - 1) * s.dilation - s.padding};
+}
+
+// Tap k of the convolution sends y[v] to x[v * stride - padding + k * dilation]. With x + padding = stride * u + phase,
+// tap k counts if k * dilation leaves the remainder `phase`, and reads y[u - (k * dilation - phase) / stride]. Taps are
+// taken last to first, so that the source is read upwards.
+inline AxisPhase backward_phase(const Axis& a, std::int64_t phase) {
+  AxisPhase p = {.begin = divide_up(a.padding - phase, a.period),
+                 .end = divide_up(a.out + a.padding - phase, a.period),
+                 .first_out = phase - a.padding};
+  std::int64_t last = -1, before_last = -1;
+  for (std::int64_t k = 0; k < a.kernel; ++k) {
+    if (k * a.dilation % a.period != phase) continue;
+    before_last = last;
+    last = k;
+    ++p.taps;
+  }
+  p.first_tap = last;
+  p.tap_step = p.taps > 1 ? before_last - last : 1;
+  p.first_source = p.taps > 0 ? -((last * a.dilation - phase) / a.period) : 0;
+  p.source_step = p.taps > 1 ? (last - before_last) * a.dilation / a.period : 1;
+  return p;
+}
+
+inline AxisPhase phase_of(const Axis& a, std::int64_t phase, bool is_backward) {
+  if (is_backward) return backward_phase(a, phase);
+  return {.taps = a.kernel, .first_source = -a.padding, .source_step = a.dilation, .begin = 0, .end = a.out};
+}
+
+// From y (the source) back to x (the output).
+inline Axis backward_axis(const ConvShape& s, std::int64_t source, std::int64_t out, std::int64_t kernel) {
+  Axis a = {
+      .source = source, .out = out, .kernel = kernel, .padding = s.padding, .dilation = s.dilation, .period = s.stride};
+  bool is_first = true, is_first_tap = true;
+  for (std::int64_t phase = 0; phase < a.period; ++phase) {
+    const AxisPhase p = backward_phase(a, phase);
+    if (p.begin >= p.end) continue;
+    a.begin = is_first ? p.begin : smaller(a.begin, p.begin);
+    a.end = is_first ? p.end : larger(a.end, p.end);
+    is_first = false;
+    if (p.taps == 0) continue;
+    a.low = is_first_tap ? p.first_source : smaller(a.low, p.first_source);
+    a.high = is_first_tap ? p.last_source() : larger(a.high, p.last_source());
+    is_first_tap = false;
+  }
+  return a;
+}
+
+// Threads as a grid over two kinds of units, rows x columns; the fewest units for the busiest thread, rows preferred.
+struct ThreadGrid {
+  int rows = 1, columns = 1;
+};
+
+inline ThreadGrid choose_grid(std::int64_t row_units, std::int64_t column_units, int threads) {
+  ThreadGrid best;
+  std::int64_t best_cost = row_units * column_units;
+  for (int columns = 1; columns <= threads; ++columns) {
+    const int rows = threads / columns;
+    const std::int64_t cost = divide_up(row_units, rows) * divide_up(column_units, columns);
+    if (cost >= best_cost) continue;
+    best_cost = cost;
+    best = {rows, columns};
+  }
+  return best;
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA

@@ -1,0 +1,78 @@
+// What happens between memory and the f32 tiles: conversion on the way in; bias, rectifier and conversion on the way
+// out.
+#pragma once
+
+#include "kernels/cpu/tile.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+THIMBLE_INLINE float widen(float value) { return value; }
+THIMBLE_INLINE float widen(BFloat16 value) { return to_float(value); }
+
+template <typename T>
+THIMBLE_INLINE void copy_to_f32(float* to, const T* from, std::int64_t count) {
+  for_vectors(
+      0, count, [&](std::int64_t i) { store(to + i, load(from + i)); },
+      [&](std::int64_t i, int lanes) { store_first(to + i, load_first(from + i, lanes), lanes); });
+}
+
+THIMBLE_INLINE void fill_zero(float* to, std::int64_t count) {
+  for_vectors(
+      0, count, [&](std::int64_t i) { store(to + i, zero()); },
+      [&](std::int64_t i, int lanes) { store_first(to + i, zero(), lanes); });
+}
+
+// to[j, i] = from[i, j] for i < rows, j < columns; strides in elements.
+template <typename T>
+void transpose_to_f32(float* to, std::int64_t to_row, const T* from, std::int64_t from_row, std::int64_t rows,
+                      std::int64_t columns) noexcept {
+  for (std::int64_t j = 0; j < columns; ++j) {
+    for (std::int64_t i = 0; i < rows; ++i) to[j * to_row + i] = widen(from[i * from_row + j]);
+  }
+}
+
+// What a sum still needs when its products are added up.
+struct Ending {
+  const TensorView* bias = nullptr;  // one element a column; null: none
+  bool is_relu = false;
+};
+
+// `sums` (rows, kTileColumns) to out; `column` is the first column's place in the bias.
+template <typename Out>
+void finish_tile(const float* sums, const Ending& ending, std::int64_t column, std::int64_t rows, std::int64_t columns,
+                 Out* out, std::int64_t out_row) noexcept {
+  alignas(64) float offset[kTileColumns] = {};
+  if (ending.bias != nullptr) {
+    with_element(ending.bias->dtype, [&](auto element) {
+      copy_to_f32(offset, ending.bias->as<const decltype(element)>() + column, columns);
+    });
+  }
+  for (std::int64_t r = 0; r < rows; ++r, sums += kTileColumns, out += out_row) {
+    for (std::int64_t n = 0; n < columns; n += kLanes) {
+      const Vec sum = add(load(sums + n), load(offset + n));
+      store_first(out + n, ending.is_relu ? relu(sum) : sum, static_cast<int>(smaller(kLanes, columns - n)));
+    }
+  }
+}
+
+// All rows of a product of at most kTileColumns columns, to element `first` of `out`, whose rows are `out_row` apart.
+template <typename B, bool kColumns>
+void run_tiles_to(const TensorView& out, const Ending& ending, TileWork& t, std::int64_t rows, std::int64_t column,
+                  std::int64_t columns, std::int64_t first, std::int64_t out_row) noexcept {
+  alignas(64) float sums[kTileRows * kTileColumns];
+  const bool is_direct = out.dtype == DType::f32 && ending.bias == nullptr && !ending.is_relu;
+  const float* a = t.a;
+  t.c_row = is_direct ? out_row : kTileColumns;
+  for_tiles(rows, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t place = first + begin * out_row;
+    t.a = a + begin * t.a_row;
+    t.c = is_direct ? out.as<float>() + place : sums;
+    run_tile<B, kColumns>(t, end - begin, columns);
+    if (is_direct) return;
+    with_element(out.dtype, [&](auto element) {
+      finish_tile(sums, ending, column, end - begin, columns, out.as<decltype(element)>() + place, out_row);
+    });
+  });
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA

@@ -1,0 +1,155 @@
+// The three convolution kernels against their references: shapes that meet every path of the blocking, all element
+// types.
+#include "kernels/product_check.h"
+
+namespace thimble {
+namespace {
+
+struct ConvCase {
+  std::int64_t batch, height, width, channels, outs, kernel_height, kernel_width;
+  std::int64_t stride = 1, padding = 0, dilation = 1, groups = 1;
+};
+
+Shape x_shape(const ConvCase& c) { return {c.batch, c.height, c.width, c.channels}; }
+Shape w_shape(const ConvCase& c) { return {c.kernel_height, c.kernel_width, c.channels / c.groups, c.outs}; }
+
+Attributes window(const ConvCase& c) {
+  return {{"stride", c.stride}, {"padding", c.padding}, {"dilation", c.dilation}, {"groups", c.groups}};
+}
+
+Shape y_shape(const ConvCase& c) {
+  const auto windows = [&](std::int64_t size, std::int64_t kernel) {
+    return (size + 2 * c.padding - c.dilation * (kernel - 1) - 1) / c.stride + 1;
+  };
+  return {c.batch, windows(c.height, c.kernel_height), windows(c.width, c.kernel_width), c.outs};
+}
+
+void check_forward(const ConvCase& c, DType x, DType w) {
+  check_products("conv2d", {{x, x_shape(c)}, {w, w_shape(c)}}, window(c));
+}
+
+void check_grad_input(const ConvCase& c, DType y, DType w) {
+  Attributes attributes = window(c);
+  attributes.set("height", c.height);
+  attributes.set("width", c.width);
+  check_products("conv2d_grad_input", {{y, y_shape(c)}, {w, w_shape(c)}}, attributes);
+}
+
+void check_grad_weight(const ConvCase& c, DType x, DType y, DType w) {
+  Attributes attributes = window(c);
+  attributes.set("kernel_height", c.kernel_height);
+  attributes.set("kernel_width", c.kernel_width);
+  attributes.set("dtype", std::string(name_of(w)));
+  check_products("conv2d_grad_weight", {{x, x_shape(c)}, {y, y_shape(c)}}, attributes);
+}
+
+void check_all(const ConvCase& c, DType dtype = DType::f32) {
+  check_forward(c, dtype, dtype);
+  check_grad_input(c, dtype, dtype);
+  check_grad_weight(c, dtype, dtype, dtype);
+}
+
+constexpr DType kStored[] = {DType::f32, DType::bf16};
+
+TEST(Conv, AgreesOnWideResNetShapes) {
+  check_all({2, 32, 32, 3, 16, 3, 3, 1, 1});
+  check_all({1, 32, 32, 16, 32, 3, 3, 1, 1});
+  check_all({2, 16, 16, 32, 64, 3, 3, 2, 1});
+  check_all({3, 8, 8, 64, 64, 3, 3, 1, 1});
+  check_all({5, 16, 16, 32, 64, 1, 1, 2, 0});
+  check_all({2, 8, 8, 16, 48, 1, 1, 1, 0});
+}
+
+TEST(Conv, AgreesOnResNetShapes) {
+  check_all({1, 64, 62, 3, 64, 7, 7, 2, 3});
+  check_all({1, 7, 7, 96, 80, 3, 3, 1, 1});
+  check_all({2, 14, 14, 32, 40, 3, 3, 2, 1});
+}
+
+TEST(Conv, AgreesWhenNothingIsAMultipleOfAVector) {
+  for (const std::int64_t channels : {1, 2, 5, 17, 33}) {
+    for (const std::int64_t outs : {1, 7, 15, 18, 31, 35}) check_all({2, 5, 6, channels, outs, 3, 3, 1, 1});
+  }
+}
+
+TEST(Conv, AgreesForEveryWidthOfTheMap) {
+  for (std::int64_t width = 1; width <= 31; ++width) check_all({2, 3, width, 6, 20, 3, 3, 1, 1});
+}
+
+TEST(Conv, AgreesForOddWindows) {
+  check_all({2, 9, 8, 4, 6, 1, 3, 1, 1});
+  check_all({2, 9, 8, 4, 6, 4, 2, 2, 1});
+  check_all({1, 11, 13, 3, 5, 5, 5, 3, 2});
+  check_all({1, 6, 6, 3, 5, 2, 2, 4, 0});  // whole rows of x are read by no window
+  check_all({1, 3, 3, 4, 4, 1, 1, 1, 2});  // padding wider than the window
+  check_all({1, 1, 1, 3, 4, 3, 3, 1, 1});
+  check_all({2, 4, 5, 3, 4, 4, 5, 1, 0});     // one window
+  check_all({1, 10, 10, 3, 20, 3, 3, 2, 4});  // windows wholly inside the padding
+}
+
+TEST(Conv, AgreesForDilation) {
+  check_all({2, 9, 10, 5, 18, 3, 3, 1, 2, 2});
+  check_all({1, 12, 11, 4, 7, 3, 2, 2, 3, 2});
+  check_all({1, 12, 11, 4, 7, 3, 3, 2, 1, 3});
+  check_all({1, 13, 14, 3, 5, 3, 3, 4, 2, 2});
+}
+
+TEST(Conv, AgreesForGroups) {
+  check_all({2, 6, 7, 8, 12, 3, 3, 1, 1, 1, 2});
+  check_all({1, 7, 7, 40, 80, 3, 3, 2, 1, 1, 2});
+  check_all({2, 5, 5, 12, 24, 1, 1, 1, 0, 1, 4});
+  check_all({1, 6, 6, 5, 10, 3, 3, 1, 1, 1, 5});  // one channel a group, two outputs
+}
+
+TEST(Conv, AgreesForDepthwise) {
+  for (const DType dtype : kStored) {
+    check_all({2, 7, 6, 37, 37, 3, 3, 1, 1, 1, 37}, dtype);
+    check_all({2, 9, 9, 16, 16, 3, 3, 2, 1, 1, 16}, dtype);
+    check_all({1, 9, 11, 21, 21, 3, 3, 2, 3, 2, 21}, dtype);
+  }
+}
+
+TEST(Conv, AgreesForEveryMixOfTypes) {
+  for (const ConvCase& c : {ConvCase{2, 6, 7, 9, 21, 3, 3, 1, 1}, ConvCase{2, 8, 8, 16, 32, 3, 3, 2, 1},
+                            ConvCase{2, 5, 5, 6, 17, 1, 1, 2, 0}, ConvCase{1, 5, 6, 8, 38, 3, 3, 1, 1, 1, 2}}) {
+    for (const DType first : kStored) {
+      for (const DType second : kStored) {
+        check_forward(c, first, second);
+        check_grad_input(c, first, second);
+        for (const DType third : kStored) check_grad_weight(c, first, second, third);
+      }
+    }
+  }
+}
+
+// Gradients above the size that is summed a thread, and above what is summed at once.
+TEST(Conv, AgreesForLargeGradients) {
+  check_grad_weight({1, 8, 8, 64, 72, 3, 3, 1, 1}, DType::f32, DType::f32, DType::f32);
+  check_grad_weight({1, 6, 6, 64, 160, 3, 3, 1, 1}, DType::bf16, DType::bf16, DType::bf16);
+  check_grad_weight({1, 4, 4, 260, 100, 3, 3, 1, 1}, DType::f32, DType::f32, DType::bf16);
+  check_grad_input({1, 6, 6, 150, 96, 3, 3, 1, 1}, DType::f32, DType::f32);
+}
+
+TEST(Conv, AddsBiasAndRectifies) {
+  const ConvCase plain = {2, 6, 7, 9, 21, 3, 3, 1, 1}, depthwise = {2, 6, 7, 20, 20, 3, 3, 1, 1, 1, 20};
+  for (const ConvCase& c : {plain, depthwise}) {
+    for (const DType dtype : kStored) {
+      for (const DType bias : kStored) {
+        Attributes attributes = window(c);
+        check_products("conv2d", {{dtype, x_shape(c)}, {dtype, w_shape(c)}, {bias, {c.outs}}}, attributes);
+        attributes.set("activation", "relu");
+        check_products("conv2d", {{dtype, x_shape(c)}, {dtype, w_shape(c)}, {bias, {c.outs}}}, attributes);
+        check_products("conv2d", {{dtype, x_shape(c)}, {dtype, w_shape(c)}}, attributes);
+      }
+    }
+  }
+}
+
+// Maps too wide or too deep for one band.
+TEST(Conv, AgreesWhenTheMapIsCutIntoBands) {
+  check_all({1, 4, 700, 40, 4, 3, 3, 1, 1});
+  check_all({1, 5, 301, 90, 3, 3, 3, 2, 1}, DType::bf16);
+}
+
+}  // namespace
+}  // namespace thimble

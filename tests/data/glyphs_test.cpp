@@ -152,7 +152,7 @@ TEST(Glyphs, ALinearClassifierStaysUnderSixtyPercent) {
     return label;
   };
   LinearClassifier classifier;
-  for (std::int64_t epoch = 0; epoch < 4; ++epoch) {
+  for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
     const float rate = 2e-4F / static_cast<float>(1 + epoch);
     for (std::int64_t index = 0; index < 5000; ++index) {
       const std::size_t label = read(Split::train, index);

@@ -1,0 +1,167 @@
+// The uses on which every kernel is tested: its op's examples, a few odd sizes large enough for several threads, and
+// both dtypes.
+#pragma once
+
+#include <array>
+#include <bit>
+
+#include "support/op_cases.h"
+
+namespace thimble::testing {
+
+inline Type plain(const Shape& shape) { return {DType::f32, shape}; }
+
+struct NormExample {
+  Shape x;
+  std::int64_t groups;
+};
+
+// Channels below a vector, no multiple of one, and more than a panel; samples that threads divide and that they do not.
+inline const std::array kNormExamples = {NormExample{{5, 13, 17, 37}, 1}, NormExample{{3, 29, 31, 10}, 5},
+                                         NormExample{{70, 4, 4, 64}, 8},  NormExample{{300, 67}, 1},
+                                         NormExample{{1, 41, 37, 12}, 3}, NormExample{{2, 9, 9, 132}, 12}};
+
+inline void add_norm_examples(std::string_view op, std::vector<Example>& all) {
+  const bool is_group = op.starts_with("group");
+  for (const NormExample& e : kNormExamples) {
+    const Type x = plain(e.x), channel = plain({e.x.at(-1)});
+    const Type batch_statistic = channel, group_statistic = plain({e.x[0], e.groups});
+    const Type statistic = is_group ? group_statistic : batch_statistic;
+    Attributes attributes;
+    if (is_group) attributes.set("groups", e.groups);
+    if (op.ends_with("_moments")) all.push_back({{x}, attributes});
+    attributes.set("activation", std::string(e.x[0] % 2 == 0 ? "none" : "relu"));
+    if (op.ends_with("_norm")) all.push_back({{x, channel, channel}, attributes});
+    if (op.ends_with("_norm_grad")) all.push_back({{x, statistic, statistic, channel, channel, x}, attributes});
+    if (op == "normalize") {
+      all.push_back({{x, channel, channel, channel, channel}, attributes});
+      attributes.set("groups", e.groups);
+      all.push_back({{x, group_statistic, group_statistic, channel, channel}, attributes});
+    }
+  }
+}
+
+inline void add_pool_examples(std::string_view op, std::vector<Example>& all) {
+  const Type x = plain({3, 19, 23, 24}), y = plain({3, 10, 12, 24});
+  const Attributes window = {{"kernel", std::int64_t{3}}, {"stride", std::int64_t{2}}, {"padding", std::int64_t{1}}};
+  Attributes backward = window;
+  backward.set("height", std::int64_t{19});
+  backward.set("width", std::int64_t{23});
+  if (op == "avg_pool" || op == "max_pool") all.push_back({{x}, window});
+  if (op == "avg_pool_grad") all.push_back({{y}, backward});
+  if (op == "max_pool_grad") all.push_back({{y, {DType::u8, y.shape}}, backward});
+  if (op == "global_avg_pool") all.push_back({{x}, {}});
+  if (op == "global_avg_pool_grad") {
+    all.push_back({{plain({3, 24})}, {{"height", std::int64_t{19}}, {"width", std::int64_t{23}}}});
+  }
+}
+
+inline void add_sparse_examples(std::string_view op, std::vector<Example>& all) {
+  const std::int64_t count = 20011;
+  const Type pool{DType::f32, {25000}, Layout::pooled}, table{DType::i32, {4}}, mask{DType::u8, {(count + 7) / 8}};
+  Attributes attributes{{"slot", std::int64_t{1}}};
+  if (op == "sparse_to_dense") {
+    attributes.set("shape", std::string("20011"));
+    all.push_back({{pool, mask, table}, attributes});
+    return;
+  }
+  attributes.set("rounding", std::string("stochastic"));
+  if (op == "sparse_accumulate") all.push_back({{pool, mask, table, plain({count})}, attributes});
+  if (op == "sparse_update") {
+    attributes.set("rule", std::string("nesterov"));
+    all.push_back({{pool, pool, mask, table, plain({count})}, attributes});
+    all.push_back({{pool, pool, mask, table, pool}, attributes});
+  }
+}
+
+// Ops whose first example, made long, is as good as any: every input has one shape.
+inline bool is_elementwise(const OpDef& op) {
+  for (const std::string_view name :
+       {"relu", "relu_grad", "add", "cast", "sign_bits", "dropout", "accumulate", "sgd_update", "momentum_update",
+        "nesterov_update", "adamw_update", "momentum_open", "momentum_close", "flatten"}) {
+    if (op.name == name) return true;
+  }
+  return false;
+}
+
+inline std::vector<Example> large_examples(const OpDef& op) {
+  std::vector<Example> all;
+  if (is_elementwise(op)) {
+    Example example = op.examples().front();
+    for (Type& type : example.in) type.shape = {5, 41, 97};
+    all.push_back(example);
+  }
+  if (op.name == "relu_grad_bits") all.push_back({{{DType::u8, {(20011 + 7) / 8}}, plain({20011})}, {}});
+  if (op.name == "channel_sum") all.push_back({{plain({31, 17, 37})}, {}});
+  if (op.name.starts_with("softmax")) all.push_back({{plain({500, 37}), {DType::i32, {500}}}, {{"smoothing", 0.1}}});
+  add_norm_examples(op.name, all);
+  add_pool_examples(op.name, all);
+  add_sparse_examples(op.name, all);
+  return all;
+}
+
+inline std::vector<OpCase> kernel_cases(const OpDef& op) {
+  std::vector<OpCase> cases = cases_of(op);
+  for (const Example& example : large_examples(op)) {
+    cases.push_back({&op, example.in, complete_attributes(op, example.attributes)});
+  }
+  return cases;
+}
+
+// Every choice of bf16 among the floating inputs, and as the attribute dtype, that the op takes; f32 throughout comes
+// first.
+inline std::vector<OpCase> dtype_variants(const OpCase& c) {
+  std::vector<std::size_t> floating;
+  for (std::size_t k = 0; k < c.in.size(); ++k) {
+    if (is_floating(c.in[k].dtype)) floating.push_back(k);
+  }
+  std::vector<OpCase> variants;
+  for (std::size_t choice = 0; choice < (std::size_t{1} << floating.size()); ++choice) {
+    OpCase variant = c;
+    for (std::size_t k = 0; k < floating.size(); ++k) {
+      if (((choice >> k) & 1) != 0) variant.in[floating[k]].dtype = DType::bf16;
+    }
+    if (!is_accepted(variant)) continue;
+    variants.push_back(variant);
+    if (!has_attribute(*c.op, "dtype")) continue;
+    variant.attributes.set("dtype", std::string("bf16"));
+    variants.push_back(variant);
+  }
+  return variants;
+}
+
+inline std::int64_t set_bits(const Tensor& mask) {
+  std::int64_t count = 0;
+  for (const std::byte byte : mask.bytes) count += std::popcount(std::to_integer<unsigned>(byte));
+  return count;
+}
+
+// Gives the slot as many elements as the mask has bits, inside a pool that holds other slots too.
+inline void match_table_to_mask(const OpCase& c, std::vector<Tensor>& in) {
+  const auto table = std::find_if(in.begin(), in.end(), [](const Tensor& t) { return t.type.dtype == DType::i32; });
+  Tensor& mask = *(table - 1);
+  const bool is_dense = in.back().type.layout == Layout::dense && c.op->name != "sparse_to_dense";
+  const std::int64_t count = is_dense ? in.back().count() : mask.count() * 8;
+  const auto last = mask.count() - 1;
+  if (count % 8 != 0) mask.set(last, static_cast<double>(static_cast<int>(mask.at(last)) & ((1 << count % 8) - 1)));
+  const std::int64_t slot = c.attributes.integer("slot"), slots = table->count() - 1;
+  const std::int64_t others = (in[0].count() - set_bits(mask)) / slots;
+  for (std::int64_t s = 0; s <= slots; ++s) {
+    table->set(s, static_cast<double>(s <= slot ? s * others : (s - 1) * others + set_bits(mask)));
+  }
+}
+
+inline std::vector<Tensor> kernel_inputs(const OpCase& c, std::uint64_t seed) {
+  std::vector<Tensor> in = usable_inputs(c, seed);
+  if (c.in[0].layout == Layout::pooled) match_table_to_mask(c, in);
+  if (c.op->name == "max_pool_grad") {
+    const auto taps = static_cast<std::uint64_t>(c.attributes.integer("kernel") * c.attributes.integer("kernel"));
+    const RandomKey key = random_key(seed, RandomPurpose::test, 99);
+    for (std::int64_t i = 0; i < in[1].count(); ++i) {
+      in[1].set(i, static_cast<double>(random_below(key, static_cast<std::uint64_t>(i), taps)));
+    }
+  }
+  return in;
+}
+
+}  // namespace thimble::testing

@@ -4,7 +4,9 @@
 namespace thimble::kernels::THIMBLE_ISA::accumulate_kernel {
 namespace {
 
-std::unique_ptr<KernelState> prepare(const KernelQuery& q) { return std::make_unique<UpdateState>(kAccumulate, *q.attributes); }
+std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
+  return std::make_unique<UpdateState>(kAccumulate, *q.attributes);
+}
 
 }  // namespace
 

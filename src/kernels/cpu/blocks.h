@@ -1,4 +1,5 @@
-// Tensors of either dtype as short blocks of f32: kernels that mix dtypes freely work on blocks, so that one loop serves every mix.
+// Tensors of either dtype as short blocks of f32: kernels that mix dtypes freely work on blocks, so that one loop
+// serves every mix.
 #pragma once
 
 #include "kernels/cpu/philox.h"
@@ -27,8 +28,8 @@ static inline float* target_block(const TensorView& view, std::int64_t place, fl
   return view.dtype == DType::f32 ? view.as<float>() + place : buffer;
 }
 
-// Brings values written to target_block into the tensor. `elements` are their indices in the dense tensor, which with `output` choose
-// the random bits.
+// Brings values written to target_block into the tensor. `elements` are their indices in the dense tensor, which with
+// `output` choose the random bits.
 static inline void close_block(const TensorView& view, std::int64_t place, std::int64_t count, const float* values,
                                const Rounding& rounding, const std::int64_t* elements, int output) {
   if (view.dtype == DType::f32) return;

@@ -14,7 +14,8 @@ struct State : KernelState {
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   auto state = std::make_unique<State>();
   const double p = q.attributes->number("p");
-  // word / 2^32 >= p for the same words as word >= ceil(p * 2^32), which is exact in double; p just below 1 would reach 2^32.
+  // word / 2^32 >= p for the same words as word >= ceil(p * 2^32), which is exact in double; p just below 1 would reach
+  // 2^32.
   const double bound = std::ceil(p * 0x1.0p32);
   state->bound = bound > 0xFFFFFFFFU ? 0xFFFFFFFFU : static_cast<std::uint32_t>(bound);
   state->scale = static_cast<float>(1 / (1 - p));
@@ -23,7 +24,8 @@ std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
 }
 
 template <typename T>
-void apply(const State& state, RandomKey key, const RunScalars& scalars, std::int64_t first, const T* x, Range range, T* y) {
+void apply(const State& state, RandomKey key, const RunScalars& scalars, std::int64_t first, const T* x, Range range,
+           T* y) {
   const Vec scale = broadcast(state.scale);
   each_vector(range.begin, range.end, [&](std::int64_t i, auto lanes) {
     const Words words = first_words(key, static_cast<std::uint64_t>(scalars.iteration),

@@ -4,7 +4,9 @@
 namespace thimble::kernels::THIMBLE_ISA::nesterov_update_kernel {
 namespace {
 
-std::unique_ptr<KernelState> prepare(const KernelQuery& q) { return std::make_unique<UpdateState>(*find_rule("nesterov"), *q.attributes); }
+std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
+  return std::make_unique<UpdateState>(*find_rule("nesterov"), *q.attributes);
+}
 
 }  // namespace
 

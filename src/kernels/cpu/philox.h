@@ -1,5 +1,5 @@
-// Philox 4x32-10 on vectors: the same words as random_bits in base/random.h, for many counters at once, and the stochastic rounding
-// that spends them.
+// Philox 4x32-10 on vectors: the same words as random_bits in base/random.h, for many counters at once, and the
+// stochastic rounding that spends them.
 #pragma once
 
 #include "kernels/cpu/support.h"
@@ -13,7 +13,9 @@ struct Words {
 };
 THIMBLE_INLINE Words broadcast_word(std::uint32_t x) { return {_mm512_set1_epi32(static_cast<int>(x))}; }
 THIMBLE_INLINE Words load_words(const std::uint32_t* p) { return {_mm512_loadu_si512(p)}; }
-THIMBLE_INLINE Words exclusive_or(Words a, Words b, Words c) { return {_mm512_ternarylogic_epi32(a.v, b.v, c.v, 0x96)}; }
+THIMBLE_INLINE Words exclusive_or(Words a, Words b, Words c) {
+  return {_mm512_ternarylogic_epi32(a.v, b.v, c.v, 0x96)};
+}
 // low and high half of a * b, for 32-bit lanes
 THIMBLE_INLINE void multiply(Words a, Words b, Words& low, Words& high) {
   const __m512i even = _mm512_mul_epu32(a.v, b.v), odd = _mm512_mul_epu32(_mm512_srli_epi64(a.v, 32), b.v);
@@ -41,7 +43,9 @@ struct Words {
   __m256i v;
 };
 THIMBLE_INLINE Words broadcast_word(std::uint32_t x) { return {_mm256_set1_epi32(static_cast<int>(x))}; }
-THIMBLE_INLINE Words load_words(const std::uint32_t* p) { return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))}; }
+THIMBLE_INLINE Words load_words(const std::uint32_t* p) {
+  return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
+}
 THIMBLE_INLINE Words exclusive_or(Words a, Words b, Words c) {
   return {_mm256_xor_si256(_mm256_xor_si256(a.v, b.v), c.v)};
 }

@@ -4,7 +4,9 @@
 namespace thimble::kernels::THIMBLE_ISA::sgd_update_kernel {
 namespace {
 
-std::unique_ptr<KernelState> prepare(const KernelQuery& q) { return std::make_unique<UpdateState>(*find_rule("sgd"), *q.attributes); }
+std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
+  return std::make_unique<UpdateState>(*find_rule("sgd"), *q.attributes);
+}
 
 }  // namespace
 

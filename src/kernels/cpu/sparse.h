@@ -1,5 +1,6 @@
-// Slots of a pool: slot s is elements table[s] .. table[s+1], and the k-th set bit of the tensor's mask is its k-th element. Table and
-// mask may come from a damaged file: nothing outside the slot, nor the slot outside the pool, is ever touched.
+// Slots of a pool: slot s is elements table[s] .. table[s+1], and the k-th set bit of the tensor's mask is its k-th
+// element. Table and mask may come from a damaged file: nothing outside the slot, nor the slot outside the pool, is
+// ever touched.
 #pragma once
 
 #include "kernels/cpu/blocks.h"
@@ -23,8 +24,8 @@ static inline std::int64_t count_bits(const std::uint8_t* bits, std::int64_t byt
   return count;
 }
 
-// Calls body(place, elements, count) for runs of at most kBlock non-zeros: elements[k] is the index in the dense tensor of the non-zero
-// at pool element place + k. Covers the dense elements of mask bytes [begin, end).
+// Calls body(place, elements, count) for runs of at most kBlock non-zeros: elements[k] is the index in the dense tensor
+// of the non-zero at pool element place + k. Covers the dense elements of mask bytes [begin, end).
 template <typename Body>
 void each_run(const std::uint8_t* bits, Range bytes, std::int64_t element_count, Range slot, Body&& body) {
   std::int64_t elements[kBlock];

@@ -37,9 +37,10 @@ Status run(const KernelState& state, const Call& call) noexcept {
     const std::int64_t first = begin * 8, last = smaller(end * 8, count);
     std::memset(dense.as<std::byte>() + first * width, 0, static_cast<std::size_t>((last - first) * width));
     alignas(64) float buffer[kBlock];
-    each_run(bits, {begin, end}, count, slot, [&](std::int64_t place, const std::int64_t* elements, std::int64_t length) {
-      scatter_block(dense, elements, length, open_block(values, place, length, buffer));
-    });
+    each_run(bits, {begin, end}, count, slot,
+             [&](std::int64_t place, const std::int64_t* elements, std::int64_t length) {
+               scatter_block(dense, elements, length, open_block(values, place, length, buffer));
+             });
   });
   return Status::good;
 }

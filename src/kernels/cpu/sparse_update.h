@@ -13,7 +13,8 @@ struct SparseUpdateState : UpdateState {
 };
 
 // gradient[k] = dense[elements[k]]
-static inline void gather_block(const TensorView& dense, const std::int64_t* elements, std::int64_t count, float* buffer) {
+static inline void gather_block(const TensorView& dense, const std::int64_t* elements, std::int64_t count,
+                                float* buffer) {
   with_element(dense.dtype, [&](auto element) {
     using T = decltype(element);
     const T* from = dense.as<const T>();

@@ -1,5 +1,5 @@
-// What the update kernels share: their state, the numbers of a call, and one block of work. The dense update kernels are this file
-// with the name of a rule.
+// What the update kernels share: their state, the numbers of a call, and one block of work. The dense update kernels
+// are this file with the name of a rule.
 #pragma once
 
 #include "kernels/cpu/update_rules.h"
@@ -26,7 +26,8 @@ struct UpdateState : KernelState {
 
   Rounding rounding(const RunScalars& scalars) const {
     if (!is_stochastic) return {};
-    return {true, random_key(scalars.seed, RandomPurpose::rounding, key), static_cast<std::uint64_t>(scalars.iteration)};
+    return {true, random_key(scalars.seed, RandomPurpose::rounding, key),
+            static_cast<std::uint64_t>(scalars.iteration)};
   }
 };
 
@@ -53,9 +54,9 @@ struct UpdateTensors {
   const TensorView* out = nullptr;
 };
 
-static inline void update_block(const UpdateRule& rule, const UpdateTensors& tensors, const float* gradient, std::int64_t place,
-                                std::int64_t count, const UpdateNumbers& numbers, const Rounding& rounding,
-                                const std::int64_t* elements) {
+static inline void update_block(const UpdateRule& rule, const UpdateTensors& tensors, const float* gradient,
+                                std::int64_t place, std::int64_t count, const UpdateNumbers& numbers,
+                                const Rounding& rounding, const std::int64_t* elements) {
   alignas(64) float buffers[kMaxUpdateTensors][kBlock];
   UpdateBlock block{.gradient = gradient};
   for (int k = 0; k < rule.inputs; ++k) block.in[k] = open_block(tensors.in[k], place, count, buffers[k]);
@@ -71,18 +72,20 @@ static inline Status run_dense_update(const KernelState& base, const Call& call)
   const Rounding rounding = state.rounding(*call.scalars);
   const std::int64_t count = call.in[0].shape.count();
   const TensorView& gradient = call.in[static_cast<std::size_t>(state.rule.inputs)];
-  parallel_for(threads_for(count, call.threads), (count + kBlock - 1) / kBlock, [&](std::int64_t begin, std::int64_t end) {
-    alignas(64) float buffer[kBlock];
-    std::int64_t elements[kBlock];
-    for (std::int64_t place = begin * kBlock; place < smaller(end * kBlock, count); place += kBlock) {
-      const std::int64_t length = smaller(kBlock, count - place);
-      if (rounding.is_stochastic) {
-        for (std::int64_t i = 0; i < length; ++i) elements[i] = place + i;
-      }
-      const float* values = open_block(gradient, place, length, buffer);
-      update_block(state.rule, {call.in.data(), call.out.data()}, values, place, length, numbers, rounding, elements);
-    }
-  });
+  parallel_for(threads_for(count, call.threads), (count + kBlock - 1) / kBlock,
+               [&](std::int64_t begin, std::int64_t end) {
+                 alignas(64) float buffer[kBlock];
+                 std::int64_t elements[kBlock];
+                 for (std::int64_t place = begin * kBlock; place < smaller(end * kBlock, count); place += kBlock) {
+                   const std::int64_t length = smaller(kBlock, count - place);
+                   if (rounding.is_stochastic) {
+                     for (std::int64_t i = 0; i < length; ++i) elements[i] = place + i;
+                   }
+                   const float* values = open_block(gradient, place, length, buffer);
+                   update_block(state.rule, {call.in.data(), call.out.data()}, values, place, length, numbers, rounding,
+                                elements);
+                 }
+               });
   return Status::good;
 }
 

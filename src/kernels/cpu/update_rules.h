@@ -1,5 +1,5 @@
-// The formulas of all updates and accumulations on blocks of f32. Dense and sparse kernels run the same code, so an element is updated
-// to the same bits wherever it is stored.
+// The formulas of all updates and accumulations on blocks of f32. Dense and sparse kernels run the same code, so an
+// element is updated to the same bits wherever it is stored.
 #pragma once
 
 #include "kernels/cpu/blocks.h"
@@ -46,7 +46,8 @@ struct NesterovRule {
   }
 };
 
-// m' = b1 * m + (1 - b1) * g;  v' = b2 * v + (1 - b2) * g^2;  p' = p * (1 - lr * wd) - lr / c1 * m' / (sqrt(v' / c2) + eps)
+// m' = b1 * m + (1 - b1) * g;  v' = b2 * v + (1 - b2) * g^2;  p' = p * (1 - lr * wd) - lr / c1 * m' / (sqrt(v' / c2) +
+// eps)
 struct AdamwRule {
   static constexpr int kInputs = 3, kOutputs = 3;
   [[gnu::always_inline]] static void apply(UpdateVectors& e, Vec g, const UpdateNumbers& n) {

@@ -49,7 +49,7 @@ class ListScheduler {
     }
     if (!graph_.node(id).op->is_update) return;
     for (const InPlacePair& pair : graph_.node(id).op->in_place) {
-      if (pair.input >= static_cast<int>(graph_.node(id).inputs.size())) continue;
+      if (pair.output >= static_cast<int>(graph_.node(id).outputs.size())) continue;
       const ValueId before = graph_.node(id).inputs[static_cast<std::size_t>(pair.input)];
       for (std::int32_t n = 0; n < graph_.node_count(); ++n) {
         const std::vector<ValueId>& inputs = graph_.node(NodeId{n}).inputs;

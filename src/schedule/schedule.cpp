@@ -109,7 +109,7 @@ class Emitter {
       std::int32_t place = s;
       if (node.op->is_update) {
         for (const InPlacePair& pair : node.op->in_place) {
-          if (pair.input >= static_cast<int>(node.inputs.size())) continue;
+          if (pair.output >= static_cast<int>(node.outputs.size())) continue;
           const ValueId before = node.inputs[static_cast<std::size_t>(pair.input)];
           place = std::max(place, last_reader[static_cast<std::size_t>(before.index)]);
         }

@@ -1,0 +1,87 @@
+// The whole way from a model's name to a plan that is proven and ready to bind.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compile/phases.h"
+#include "compile/reserve.h"
+#include "grad/optimizer.h"
+#include "memory/make_plan.h"
+#include "models/model.h"
+#include "passes/pass.h"
+#include "search/front.h"
+
+namespace thimble {
+
+// Test configurations: the same results must come out of every one.
+struct Configuration {
+  std::set<std::string> skipped_passes;
+  bool in_place = true;
+  bool reuse = true;
+  bool poison = false;
+  bool guard = false;
+  bool references = false;
+};
+
+struct CompileRequest {
+  ModelSpec model;                         // its `samples` and `mode` are set by the compiler
+  std::int64_t batch = 100;
+  std::optional<std::int64_t> microbatch;  // none: chosen by predicted time among those that fit
+  std::int64_t train_samples = 0;          // samples in an epoch; a remainder makes one more batch size. 0: none
+  std::int64_t test_samples = 0;           // 0: no evaluation phases
+  OptimizerSpec optimizer;
+  DType precision = DType::f32;
+  Master master = Master::f32;
+  double sparsity = 0;
+  std::set<std::string> allowed;           // levers the user allows by name: "microbatch-norm"
+  Target target;
+  std::optional<Bytes> memory;             // budget of the whole process; none: unconstrained
+  bool recompute = true;                   // false: only what is never kept is made anew
+  Configuration configuration;
+};
+
+struct PointSummary {
+  std::int64_t microbatch = 0;
+  Bytes arena_bytes = 0;
+  Bytes lower_bound_bytes = 0;
+  double seconds = 0;  // predicted, for one iteration
+  double recompute_flops_ratio = 0;
+  std::string strategy;
+};
+
+struct Compiled {
+  CompileRequest request;
+  std::int64_t microbatch = 0;
+  std::int64_t evaluation_samples = 0;
+  std::vector<TensorSpec> tensors;  // of the model, dense, under PyTorch's names
+  std::vector<std::string> sparse_tensors;
+  std::vector<Selected> phases;
+  PlanSet plans;
+  PointSummary point;
+  Reserve reserve;
+  Bytes baseline_bytes = 0;
+  double flops_per_sample = 0;  // forward, backward and update, without recomputation
+  std::vector<PassReport> passes;
+};
+
+// Whether it fits is an expected outcome, hence a value.
+struct CompileResult {
+  std::optional<Compiled> compiled;  // none: does not fit
+  Bytes smallest_tensor_bytes = 0;   // the smallest arena that any allowed choice needs ...
+  Bytes smallest_memory = 0;         // ... and the budget for the whole process that goes with it
+  std::int64_t smallest_microbatch = 0;
+  std::optional<Compiled> smallest;  // the plan of that choice, for the report
+};
+
+CompileResult compile(const CompileRequest& request, OpTable ops, KernelTable kernels);
+
+// True if samples influence each other in this model, so that microbatching changes results.
+bool is_batch_coupled(const Graph& graph);
+
+// The whole front for `request`'s microbatch, every point placed. Sorted from fastest to smallest.
+std::vector<PointSummary> explore(const CompileRequest& request, OpTable ops, KernelTable kernels);
+
+}  // namespace thimble

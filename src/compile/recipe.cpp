@@ -1,0 +1,28 @@
+#include "compile/recipe.h"
+
+#include "passes/passes.h"
+
+namespace thimble {
+
+std::span<const Pass> forward_recipe() {
+  static const Pass kRecipe[] = {
+      passes::kSimplify,            // first, so that no later pass meets a node that does nothing
+      passes::kFuseNormActivation,  // before gradients: the fused op has its own rule, which re-derives the mask and keeps no output
+      passes::kFuseConvActivation,
+      passes::kFuseAddActivation,
+      passes::kBf16Storage,       // before gradients, so that every gradient takes the type of what it belongs to
+      passes::kSparseParameters,  // after storage types are known: pools hold the final type
+  };
+  return kRecipe;
+}
+
+std::span<const Pass> training_recipe() {
+  static const Pass kRecipe[] = {
+      passes::kSplitNorms,       // after gradients: the rule of the whole norm is better than that of its halves
+      passes::kSimplify,         // gradients of casts and reshapes may have become identities
+      passes::kRemoveDeadNodes,  // last: whatever lost its readers
+  };
+  return kRecipe;
+}
+
+}  // namespace thimble

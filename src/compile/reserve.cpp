@@ -1,0 +1,33 @@
+#include "compile/reserve.h"
+
+#include <algorithm>
+
+namespace thimble {
+namespace {
+
+// Measured on release builds with bench/reserve; they are bounds, not means.
+constexpr Bytes kCode = 1536 * kKiB;
+constexpr Bytes kLibraries = 3584 * kKiB;
+constexpr Bytes kBaseHeap = 1024 * kKiB;
+constexpr Bytes kHeapPerStep = 2 * kKiB;
+constexpr Bytes kStackPerThread = 64 * kKiB;
+constexpr Bytes kPageTableShare = 512;  // eight bytes for every page of 4 KiB
+constexpr Bytes kLeastMargin = 512 * kKiB;
+
+}  // namespace
+
+Reserve predict_reserve(const ReserveFacts& facts) {
+  Reserve reserve;
+  reserve.code = kCode + facts.resident_kernel_bytes;
+  reserve.libraries = kLibraries;
+  reserve.heap = kBaseHeap + kHeapPerStep * facts.step_count;
+  reserve.stacks = kStackPerThread * (facts.target.threads + 1);
+  reserve.tables = round_up(facts.arena_bytes / kPageTableShare, 4096);
+  const Bytes sum = reserve.code + reserve.libraries + reserve.heap + reserve.stacks + reserve.tables;
+  const Bytes margin = std::max(kLeastMargin, sum / 20);
+  // Rounded up to whole MiB, so that the smallest budget is the same on every run.
+  reserve.margin = round_up(sum + margin, kMiB) - sum;
+  return reserve;
+}
+
+}  // namespace thimble

@@ -1,0 +1,29 @@
+// What the process holds beside the arena, predicted from build, instruction set, threads and plan, never from this run's own memory.
+#pragma once
+
+#include "base/bytes.h"
+#include "base/isa.h"
+
+namespace thimble {
+
+struct Reserve {
+  Bytes code = 0;       // our own program's pages and kernel states
+  Bytes libraries = 0;  // shared libraries' resident pages
+  Bytes heap = 0;       // plan, bound steps, loader, reports
+  Bytes stacks = 0;     // of all threads
+  Bytes tables = 0;     // the kernel's page tables for the arena
+  Bytes margin = 0;
+
+  Bytes total() const { return code + libraries + heap + stacks + tables + margin; }  // whole MiB
+};
+
+struct ReserveFacts {
+  Target target;
+  Bytes arena_bytes = 0;
+  std::int64_t step_count = 0;      // of all phases
+  Bytes resident_kernel_bytes = 0;  // code and descriptors that kernels hold outside the arena
+};
+
+Reserve predict_reserve(const ReserveFacts& facts);
+
+}  // namespace thimble

@@ -1,0 +1,173 @@
+#include "compile/stages.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "compile/recipe.h"
+#include "grad/differentiate.h"
+#include "memory/verify/verify.h"
+#include "search/evaluate.h"
+
+namespace thimble {
+namespace {
+
+constexpr Bytes kGuardBytes = 64;
+constexpr std::int64_t kMostEvaluationSamples = 256;
+
+PassContext pass_context(const CompileRequest& request, const std::vector<std::string>& sparse_tensors) {
+  return {request.precision, request.master, request.sparsity, sparse_tensors};
+}
+
+}  // namespace
+
+bool is_batch_coupled(const Graph& graph) {
+  for (std::int32_t n = 0; n < graph.node_count(); ++n) {
+    if (graph.node(NodeId{n}).op->batch_coupled) return true;
+  }
+  return false;
+}
+
+Stages::Stages(const CompileRequest& request, std::int64_t microbatch, OpTable ops, KernelTable kernels)
+    : request_(request), microbatch_(microbatch), ops_(ops), kernels_(kernels), turns_(iteration_turns(request.batch, microbatch)) {
+  for (const PhaseTurn& turn : turns_) add_phase(turn.phase);
+  const std::int64_t rest = request.train_samples % request.batch;
+  if (request.train_samples > 0 && rest > 0) {
+    for (const PhaseTurn& turn : iteration_turns(rest, microbatch)) add_phase(turn.phase);
+  }
+  Bytes most = -1;
+  for (std::size_t p = 0; p < schedulers_.size(); ++p) {
+    const Bytes peak = evaluate(*schedulers_[p], schedulers_[p]->keep_all(), buffers()).peak;
+    if (peak > most) {
+      most = peak;
+      busiest_ = p;
+    }
+  }
+}
+
+BufferOptions Stages::buffers() const { return {request_.configuration.in_place, request_.configuration.reuse}; }
+
+void Stages::add_phase(const Phase& phase) {
+  for (const auto& known : selected_) {
+    if (known->training.phase == phase) return;
+  }
+  ModelSpec spec = request_.model;
+  spec.samples = phase.samples;
+  spec.mode = phase.trains ? Mode::training : Mode::inference;
+  Model model = build_model(spec, ops_);
+  if (tensors_.empty()) {
+    tensors_ = model.tensors;
+    batch_coupled_ = is_batch_coupled(model.graph);
+    for (const TensorSpec& tensor : tensors_) {
+      if (request_.sparsity > 0 && tensor.sparse_candidate) sparse_tensors_.push_back(tensor.name);
+    }
+  }
+  const PassContext context = pass_context(request_, sparse_tensors_);
+  const std::set<std::string>& skip = request_.configuration.skipped_passes;
+  std::vector<PassReport> reports = run_passes(model.graph, forward_recipe(), context, skip);
+  Training training = phase.trains ? differentiate(model.graph, phase, {request_.optimizer, request_.precision})
+                                   : evaluation(model.graph, phase);
+  const std::vector<PassReport> more = run_passes(training.graph, training_recipe(), context, skip);
+  reports.insert(reports.end(), more.begin(), more.end());
+  if (reports_.empty()) reports_ = std::move(reports);
+  SelectOptions options{.target = request_.target, .use_references = request_.configuration.references, .cost = {}};
+  selected_.push_back(std::make_unique<Selected>(select_kernels(std::move(training), kernels_, options)));
+  schedulers_.push_back(std::make_unique<Scheduler>(*selected_.back()));
+}
+
+void Stages::add_evaluation(Bytes limit) {
+  if (request_.test_samples <= 0) return;
+  std::int64_t samples = std::min(microbatch_, request_.test_samples);
+  for (std::int64_t trial = samples; trial <= std::min(kMostEvaluationSamples, request_.test_samples); trial *= 2) {
+    const std::size_t count = selected_.size();
+    add_phase({.samples = trial, .trains = false});
+    const Scheduler& scheduler = *schedulers_.back();
+    const bool fits = evaluate(scheduler, scheduler.keep_all(), buffers()).peak <= limit;
+    schedulers_.resize(count);
+    selected_.resize(count);
+    if (!fits && trial > samples) break;
+    samples = trial;
+  }
+  evaluation_samples_ = samples;
+  for (const PhaseTurn& turn : evaluation_turns(request_.test_samples, samples)) add_phase(turn.phase);
+}
+
+NamedKeep Stages::by_name(std::span<const Keep> keep) const {
+  NamedKeep named;
+  const Graph& graph = busiest().selected().graph();
+  for (std::size_t v = 0; v < keep.size(); ++v) {
+    if (keep[v] != Keep::keep) named.emplace(graph.value(ValueId{static_cast<std::int32_t>(v)}).name, keep[v]);
+  }
+  return named;
+}
+
+std::vector<Keep> Stages::on_busiest(const NamedKeep& named) const {
+  std::vector<Keep> keep = busiest().keep_all();
+  for (const auto& [name, mode] : named) {
+    const ValueId value = busiest().selected().graph().find(name);
+    if (value.is_valid()) keep[static_cast<std::size_t>(value.index)] = mode;
+  }
+  return keep;
+}
+
+Stages::Planned Stages::plan(const NamedKeep& named, const std::string& strategy) const {
+  std::vector<PhaseSchedule> schedules;
+  for (const auto& scheduler : schedulers_) {
+    std::vector<Keep> keep = scheduler->keep_all();
+    if (scheduler->selected().training.phase.trains) {
+      for (const auto& [name, mode] : named) {
+        const ValueId value = scheduler->selected().graph().find(name);
+        if (value.is_valid()) keep[static_cast<std::size_t>(value.index)] = mode;
+      }
+    }
+    schedules.push_back(scheduler->make(keep));
+  }
+  std::vector<ScheduledPhase> phases;
+  for (std::size_t p = 0; p < schedules.size(); ++p) phases.push_back({selected_[p].get(), &schedules[p]});
+  Planned planned;
+  planned.plans = make_plan_set(phases, {.buffers = buffers(), .guard = request_.configuration.guard ? kGuardBytes : 0});
+  PointSummary& point = planned.point;
+  point.microbatch = microbatch_;
+  point.arena_bytes = planned.plans.arena_bytes;
+  point.lower_bound_bytes = planned.plans.lower_bound_bytes;
+  point.strategy = strategy;
+  double flops = 0, recomputed = 0;
+  for (const PhaseTurn& turn : turns_) {
+    for (const PhasePlan& plan : planned.plans.phases) {
+      if (plan.phase != turn.phase) continue;
+      point.seconds += plan.seconds;
+      flops += plan.flops;
+      recomputed += plan.recompute_flops;
+    }
+  }
+  point.recompute_flops_ratio = recomputed / std::max(flops - recomputed, 1.0);
+  ReserveFacts facts{.target = request_.target, .arena_bytes = planned.plans.arena_bytes};
+  for (std::size_t p = 0; p < schedules.size(); ++p) facts.step_count += static_cast<std::int64_t>(schedules[p].steps.size());
+  for (const Choice& choice : busiest().selected().choices) facts.resident_kernel_bytes += choice.resident;
+  planned.reserve = predict_reserve(facts);
+  return planned;
+}
+
+Compiled Stages::finish(Planned planned) {
+  Compiled compiled;
+  compiled.request = request_;
+  compiled.microbatch = microbatch_;
+  compiled.evaluation_samples = evaluation_samples_;
+  compiled.tensors = std::move(tensors_);
+  compiled.sparse_tensors = std::move(sparse_tensors_);
+  for (auto& selected : selected_) compiled.phases.push_back(std::move(*selected));
+  compiled.plans = std::move(planned.plans);
+  compiled.point = std::move(planned.point);
+  compiled.reserve = planned.reserve;
+  compiled.passes = std::move(reports_);
+  std::vector<std::vector<Bytes>> workspaces;
+  for (const Selected& selected : compiled.phases) {
+    std::vector<Bytes>& bytes = workspaces.emplace_back();
+    for (const Choice& choice : selected.choices) bytes.push_back(choice.workspace);
+  }
+  std::vector<PhaseToVerify> phases;
+  for (std::size_t p = 0; p < compiled.phases.size(); ++p) phases.push_back({&compiled.phases[p].training, workspaces[p]});
+  verify_plan(phases, compiled.plans);
+  return compiled;
+}
+
+}  // namespace thimble

@@ -1,0 +1,59 @@
+// The stages for one microbatch: graphs, gradients, passes, kernels and schedulers of all its phases.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "compile/compile.h"
+
+namespace thimble {
+
+using NamedKeep = std::map<std::string, Keep>;  // values that are not simply kept, by name: the same for every phase
+
+class Stages {
+ public:
+  Stages(const CompileRequest& request, std::int64_t microbatch, OpTable ops, KernelTable kernels);
+
+  std::int64_t microbatch() const { return microbatch_; }
+  const Scheduler& busiest() const { return *schedulers_[busiest_]; }  // the phase with the highest peak when all is kept
+  BufferOptions buffers() const;
+
+  NamedKeep by_name(std::span<const Keep> keep) const;          // from the busiest phase's values
+  std::vector<Keep> on_busiest(const NamedKeep& keep) const;
+
+  // Adds evaluation phases of at most `limit` live bytes; their size depends on the front, never on a budget.
+  void add_evaluation(Bytes limit);
+
+  struct Planned {
+    PlanSet plans;
+    PointSummary point;
+    Reserve reserve;
+  };
+  Planned plan(const NamedKeep& keep, const std::string& strategy) const;
+
+  // Moves everything out for the executor. The plan must have been verified.
+  Compiled finish(Planned planned);
+
+  const std::vector<std::string>& sparse_tensors() const { return sparse_tensors_; }
+  bool batch_coupled() const { return batch_coupled_; }
+
+ private:
+  void add_phase(const Phase& phase);
+  Bytes persistent_bytes() const;
+
+  const CompileRequest& request_;
+  std::int64_t microbatch_;
+  OpTable ops_;
+  KernelTable kernels_;
+  std::vector<PhaseTurn> turns_;  // of a full batch
+  std::vector<std::unique_ptr<Selected>> selected_;
+  std::vector<std::unique_ptr<Scheduler>> schedulers_;
+  std::size_t busiest_ = 0;
+  std::int64_t evaluation_samples_ = 0;
+  std::vector<TensorSpec> tensors_;
+  std::vector<std::string> sparse_tensors_;
+  std::vector<PassReport> reports_;
+  bool batch_coupled_ = false;
+};
+
+}  // namespace thimble

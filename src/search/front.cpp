@@ -1,0 +1,159 @@
+#include "search/front.h"
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "search/evaluate.h"
+#include "search/strategies.h"
+
+namespace thimble {
+namespace {
+
+struct State {
+  std::vector<Keep> keep;
+  Evaluation evaluation;
+};
+
+class FrontSearch {
+ public:
+  FrontSearch(const Scheduler& scheduler, const SearchOptions& options)
+      : scheduler_(scheduler), options_(options), large_(large_candidates(scheduler)) {}
+
+  std::vector<FrontPoint> run() {
+    std::vector<State> seeds;
+    for (Strategy& strategy : named_strategies(scheduler_)) {
+      strategy_ = strategy.name;
+      seeds.push_back(judge(std::move(strategy.keep)));
+    }
+    strategy_ = "search";
+    if (!large_.empty()) {
+      const Bytes top = seeds.front().evaluation.peak;
+      for (int round = 0; round < options_.rounds; ++round) sweep(seeds, top, round);
+    }
+    return finish();
+  }
+
+ private:
+  State judge(std::vector<Keep> keep) {
+    State state{std::move(keep), {}};
+    state.evaluation = evaluate(scheduler_, state.keep, options_.buffers);
+    record(state);
+    return state;
+  }
+
+  // Keeps the archive free of points that another beats or equals in both bytes and time.
+  void record(const State& state) {
+    const Evaluation& e = state.evaluation;
+    const auto after = std::lower_bound(archive_.begin(), archive_.end(), e.peak,
+                                        [](const FrontPoint& p, Bytes peak) { return p.live_bytes < peak; });
+    if (after != archive_.end() && after->live_bytes == e.peak && after->seconds <= e.seconds) return;
+    if (after != archive_.begin() && std::prev(after)->seconds <= e.seconds) return;
+    auto last = after;
+    while (last != archive_.end() && last->seconds >= e.seconds) ++last;
+    const auto place = archive_.erase(after, last);
+    archive_.insert(place, {state.keep, e.peak, e.seconds, e.recompute_flops_ratio, strategy_});
+  }
+
+  // From most bytes to fewest: each target starts from the best known state that is nearest above it.
+  void sweep(const std::vector<State>& seeds, Bytes top, int round) {
+    const Bytes bottom = archive_.front().live_bytes / 2;
+    for (int t = 0; t < options_.target_count; ++t) {
+      const double fraction = static_cast<double>(t + 1) / options_.target_count;
+      const Bytes target = top - static_cast<Bytes>(static_cast<double>(top - bottom) * fraction);
+      State state = start_for(seeds, target, round + t);
+      if (!descend(state, target)) break;
+      improve(state, target, round * options_.target_count + t);
+    }
+  }
+
+  State start_for(const std::vector<State>& seeds, Bytes target, int turn) {
+    // Every fourth target starts from a named strategy, so that the search is not a prisoner of its own first path.
+    if (turn % 4 == 3) {
+      const State& seed = seeds[static_cast<std::size_t>(turn / 4) % seeds.size()];
+      if (seed.evaluation.peak > target) return seed;
+    }
+    const auto above = std::lower_bound(archive_.begin(), archive_.end(), target,
+                                        [](const FrontPoint& p, Bytes bytes) { return p.live_bytes < bytes; });
+    return judge((above == archive_.end() ? std::prev(above) : above)->keep);
+  }
+
+  // Flips the value that removes most excess a second of extra time, until the target is met. False if it cannot be met this way.
+  bool descend(State& state, Bytes target) {
+    while (state.evaluation.peak > target) {
+      const double excess = state.evaluation.excess(target);
+      double best_gain = 0;
+      State best;
+      for (const ValueId value : large_) {
+        for (const Keep mode : {Keep::keep, Keep::retain, Keep::transient}) {
+          if (state.keep[static_cast<std::size_t>(value.index)] == mode) continue;
+          State trial = flipped(state, value, mode);
+          const double removed = excess - trial.evaluation.excess(target);
+          if (removed <= 0) continue;
+          const double extra = std::max(trial.evaluation.seconds - state.evaluation.seconds, 1e-7);
+          if (removed / extra > best_gain) {
+            best_gain = removed / extra;
+            best = std::move(trial);
+          }
+        }
+      }
+      if (best_gain <= 0) return false;
+      state = std::move(best);
+    }
+    return true;
+  }
+
+  State flipped(const State& state, ValueId value, Keep mode) {
+    std::vector<Keep> keep = state.keep;
+    keep[static_cast<std::size_t>(value.index)] = mode;
+    return judge(std::move(keep));
+  }
+
+  // Takes time back without leaving the target: single flips first, then random pairs (keep one, drop another).
+  void improve(State& state, Bytes target, int salt) {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const ValueId value : large_) {
+        if (state.keep[static_cast<std::size_t>(value.index)] == Keep::keep) continue;
+        for (const Keep mode : {Keep::keep, Keep::retain}) {
+          if (state.keep[static_cast<std::size_t>(value.index)] == mode) continue;
+          changed = accept(state, flipped(state, value, mode), target) || changed;
+        }
+      }
+    }
+    const RandomKey key = random_key(0, RandomPurpose::test, static_cast<std::uint64_t>(salt));
+    const auto count = static_cast<std::uint64_t>(large_.size());
+    for (std::uint64_t attempt = 0; attempt < 4 * count; ++attempt) {
+      std::vector<Keep> keep = state.keep;
+      for (std::uint64_t part = 0; part < 2; ++part) {
+        const ValueId value = large_[random_below(key, attempt * 4 + part, count)];
+        keep[static_cast<std::size_t>(value.index)] = static_cast<Keep>(random_below(key, attempt * 4 + 2 + part, 3));
+      }
+      accept(state, judge(std::move(keep)), target);
+    }
+  }
+
+  static bool accept(State& state, State trial, Bytes target) {
+    if (trial.evaluation.peak > target || trial.evaluation.seconds >= state.evaluation.seconds) return false;
+    state = std::move(trial);
+    return true;
+  }
+
+  std::vector<FrontPoint> finish() {
+    std::vector<FrontPoint> points(archive_.rbegin(), archive_.rend());  // fastest first
+    return points;
+  }
+
+  const Scheduler& scheduler_;
+  const SearchOptions& options_;
+  std::vector<ValueId> large_;
+  std::vector<FrontPoint> archive_;  // by bytes, ascending; seconds descend
+  std::string strategy_;
+};
+
+}  // namespace
+
+std::vector<FrontPoint> search_front(const Scheduler& scheduler, const SearchOptions& options) {
+  return FrontSearch(scheduler, options).run();
+}
+
+}  // namespace thimble

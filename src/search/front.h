@@ -1,0 +1,30 @@
+// The front of memory against time for one microbatch: schedules of which none is beaten in both. The search does not know any budget.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "memory/buffers.h"
+#include "schedule/schedule.h"
+
+namespace thimble {
+
+// One way to keep and recompute, judged on the busiest phase.
+struct FrontPoint {
+  std::vector<Keep> keep;  // by value of that phase's graph
+  Bytes live_bytes = 0;    // peak of transient buffers, workspace included
+  double seconds = 0;      // predicted
+  double recompute_flops_ratio = 0;
+  std::string strategy;    // what found it: "keep all", "cheap", "block", "search"
+};
+
+struct SearchOptions {
+  int target_count = 96;      // memory targets between the largest and the smallest
+  int rounds = 3;             // sweeps over them, each starting from the best of the last
+  BufferOptions buffers;
+};
+
+// Points sorted from most bytes (fastest) to fewest (slowest). Ends by counted evaluations, never by the clock.
+std::vector<FrontPoint> search_front(const Scheduler& scheduler, const SearchOptions& options);
+
+}  // namespace thimble

@@ -1,0 +1,77 @@
+#include "search/strategies.h"
+
+#include <algorithm>
+
+namespace thimble {
+namespace {
+
+// Forward values through which everything later flows: at some point of the forward order they alone are alive among the large ones.
+std::vector<ValueId> separators(const Scheduler& scheduler, const std::vector<ValueId>& large) {
+  const Graph& graph = scheduler.selected().graph();
+  const std::vector<NodeId>& order = scheduler.order();
+  std::vector<std::int32_t> place(static_cast<std::size_t>(graph.node_count()));
+  for (std::size_t s = 0; s < order.size(); ++s) place[static_cast<std::size_t>(order[s].index)] = static_cast<std::int32_t>(s);
+  const std::int32_t loss = place[static_cast<std::size_t>(graph.value(graph.find(kLoss)).producer.index)];
+  struct Span {
+    ValueId value;
+    std::int32_t made, used;
+  };
+  std::vector<Span> spans;
+  for (const ValueId value : large) {
+    Span span{value, place[static_cast<std::size_t>(graph.value(value).producer.index)], 0};
+    for (std::int32_t n = 0; n < graph.node_count(); ++n) {
+      const std::vector<ValueId>& inputs = graph.node(NodeId{n}).inputs;
+      const std::int32_t at = place[static_cast<std::size_t>(n)];
+      if (at <= loss && std::find(inputs.begin(), inputs.end(), value) != inputs.end()) span.used = std::max(span.used, at);
+    }
+    spans.push_back(span);
+  }
+  std::vector<ValueId> result;
+  for (const Span& candidate : spans) {
+    const bool alone = std::none_of(spans.begin(), spans.end(), [&](const Span& other) {
+      return other.value != candidate.value && other.made <= candidate.made && other.used > candidate.made;
+    });
+    if (alone) result.push_back(candidate.value);
+  }
+  return result;
+}
+
+bool is_cheap(const Scheduler& scheduler, ValueId value) {
+  const Graph& graph = scheduler.selected().graph();
+  const NodeId producer = graph.value(value).producer;
+  // Under sixteen operations a byte made, repeating costs little more than reading the value back would.
+  return scheduler.selected().choice(producer).flops < 16.0 * static_cast<double>(graph.value(value).type.bytes());
+}
+
+}  // namespace
+
+std::vector<ValueId> large_candidates(const Scheduler& scheduler) {
+  const Graph& graph = scheduler.selected().graph();
+  Bytes largest = 0;
+  for (const ValueId value : scheduler.candidates()) largest = std::max(largest, graph.value(value).type.bytes());
+  std::vector<ValueId> large;
+  for (const ValueId value : scheduler.candidates()) {
+    const bool is_decided = graph.node(graph.value(value).producer).op->never_kept;
+    if (!is_decided && graph.value(value).type.bytes() * 64 >= largest) large.push_back(value);
+  }
+  return large;
+}
+
+std::vector<Strategy> named_strategies(const Scheduler& scheduler) {
+  const std::vector<ValueId> large = large_candidates(scheduler);
+  std::vector<Strategy> strategies = {{"keep all", scheduler.keep_all()}, {"cheap", scheduler.keep_all()}};
+  for (const ValueId value : large) {
+    if (is_cheap(scheduler, value)) strategies[1].keep[static_cast<std::size_t>(value.index)] = Keep::transient;
+  }
+  const std::vector<ValueId> cuts = separators(scheduler, large);
+  for (const std::size_t stride : {1, 2, 3, 4, 6, 8}) {
+    if (stride > 1 && stride >= cuts.size()) break;
+    Strategy strategy{"block " + std::to_string(stride), scheduler.keep_all()};
+    for (const ValueId value : large) strategy.keep[static_cast<std::size_t>(value.index)] = Keep::retain;
+    for (std::size_t c = stride - 1; c < cuts.size(); c += stride) strategy.keep[static_cast<std::size_t>(cuts[c].index)] = Keep::keep;
+    strategies.push_back(std::move(strategy));
+  }
+  return strategies;
+}
+
+}  // namespace thimble

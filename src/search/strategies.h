@@ -1,0 +1,23 @@
+// Named ways to keep and recompute, known from the literature; the search starts from them and they enter the same front.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schedule/schedule.h"
+
+namespace thimble {
+
+struct Strategy {
+  std::string name;
+  std::vector<Keep> keep;
+};
+
+// Values large enough to be worth a decision.
+std::vector<ValueId> large_candidates(const Scheduler& scheduler);
+
+// "keep all"; "cheap": recompute what costs little arithmetic a byte (norms, activations, sums); "block k": keep every k-th value that
+// alone separates the forward pass (Chen et al. 2016), recompute the rest of a segment once.
+std::vector<Strategy> named_strategies(const Scheduler& scheduler);
+
+}  // namespace thimble

@@ -1,5 +1,4 @@
-// Any bytes as a checkpoint's manifest: refused with a UserError, or files inside the folder that are written and read
-// back the same.
+// Any bytes as a checkpoint's manifest: refused with a UserError, or plain names that are written and read the same.
 #include <cstddef>
 #include <cstdint>
 #include <span>

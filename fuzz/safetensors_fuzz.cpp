@@ -1,5 +1,4 @@
-// Any bytes as a safetensors file: refused with a UserError, or a table that covers the data exactly and finds every
-// name.
+// Any bytes as a safetensors file: refused with a UserError, or a table that covers the data and finds every name.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,10 +11,11 @@ namespace {
 using namespace thimble;
 
 void check(const SafetensorsTable& table, const ByteSource& source) {
-  Bytes covered = table.tensors.empty() ? source.size : table.tensors.front().begin;
-  for (const StoredTensor& tensor : table.tensors) {
+  Bytes covered = table.count() == 0 ? source.size : table.at(0).begin;
+  for (std::int64_t index = 0; index < table.count(); ++index) {
+    const StoredTensor tensor = table.at(index);
     ensure(tensor.begin == covered && tensor.bytes == tensor.shape.count() * bytes_of(tensor.type), "bad place");
-    ensure(table.find(tensor.name) == &tensor, "name not found");
+    ensure(table.find(tensor.name)->begin == tensor.begin, "another tensor found by this name");
     covered += tensor.bytes;
     std::byte last{};
     if (tensor.bytes > 0) source.read(covered - 1, {&last, 1});

@@ -78,9 +78,8 @@ class CheckpointStore {
 
 std::string checkpoint_name(std::int64_t iteration);  // "step-000000500"
 
-// What the folder holds that is named as a checkpoint, newest first; nothing is said of completeness. For the two
-// sources of this header; `path` may end in ".old": a checkpoint whose successor of the same iteration was being
-// renamed.
+// What the folder holds that is named as a checkpoint, newest first, complete or not. A path may end in ".old": its
+// successor of the same iteration was about to take the name.
 struct CheckpointEntry {
   std::string path;
   std::int64_t iteration = 0;

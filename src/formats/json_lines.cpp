@@ -60,8 +60,7 @@ Line read_line(std::string_view text) {
   return {.is_readable = true, .iteration = finder.iteration()};
 }
 
-// Calls visit(line, end) for every whole line; `end` is the offset after it. Lines too long for us come cut to the
-// limit.
+// Calls visit(line, end) for every whole line; `end` is the offset after it. Lines too long for us come cut off.
 void for_each_line(const ByteSource& source, const std::function<void(std::string_view line, Bytes end)>& visit) {
   std::vector<char> chunk(static_cast<std::size_t>(std::min(kChunkBytes, source.size)));
   std::string line;
@@ -94,8 +93,7 @@ void JsonLinesWriter::cut_torn_line() {
   require(last_end != std::string::npos || begin == 0, file_.path(), ": its last line takes more than ", kMaxLineBytes,
           " bytes; this is not a log of ours, nothing was changed");
   const std::string_view torn = std::string_view(tail).substr(last_end == std::string::npos ? 0 : last_end + 1);
-  // What we tear starts as our lines do, or is a run of zeros that the file system left: anything else is someone's own
-  // text.
+  // A torn line of ours starts with '{', or is a run of zeros left by the file system; all else is someone's own text.
   require(torn.empty() || torn.front() == '{' || torn.front() == '\0', file_.path(),
           ": ends with text that is not the start of a JSON object; this is not a log of ours, nothing was changed");
   if (torn.empty()) return;

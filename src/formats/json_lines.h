@@ -23,8 +23,7 @@ class JsonLinesWriter {
   // Makes the file if it is absent. A last line without its end, torn by a kill or a power failure, is cut off.
   explicit JsonLinesWriter(const std::string& path);
 
-  // One object, without a line end. Handed to the system at once, so that a killed process loses no line; whole or not
-  // at all.
+  // One object, without a line end. Handed to the system at once, so that a killed process loses no line.
   void append(std::string_view object);
   void sync() { thimble::sync(file_); }  // to the disk: before a checkpoint that counts on these lines is published
 

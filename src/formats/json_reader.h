@@ -14,8 +14,7 @@ struct JsonLimits {
   Bytes token_bytes = 64 * kKiB;  // longest string, number or run of white space
 };
 
-// An event throws UserError to refuse what it is given. All but keys and objects are refused unless a reader expects
-// them.
+// An event throws UserError to refuse what it is given. All but keys and objects are refused unless overridden.
 class JsonEvents {
  public:
   virtual ~JsonEvents() = default;

@@ -14,8 +14,7 @@ bool is_continuation(std::string_view text, std::size_t index) {
   return index < text.size() && (byte_at(text, index) & 0xc0U) == 0x80U;
 }
 
-// Bytes of the UTF-8 character at `index`; 0 if there is none: overlong forms, surrogates and what lies above U+10FFFF
-// are none.
+// Bytes of the UTF-8 character at `index`; 0 for anything else, also overlong forms, surrogates and above U+10FFFF.
 std::size_t utf8_length(std::string_view text, std::size_t index) {
   const unsigned first = byte_at(text, index);
   if (first < 0x80) return 1;

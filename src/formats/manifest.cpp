@@ -57,8 +57,7 @@ class ManifestEvents final : public JsonEvents {
   Manifest finish();
 
  private:
-  // The keys of each level in the order in which they are written: a manifest has one form, which makes every check
-  // simple.
+  // The keys of each level in the order in which they are written: a manifest has one form only.
   static constexpr std::array<std::string_view, 4> kTopKeys = {"format", "version", "iteration", "files"};
   static constexpr std::array<std::string_view, 3> kFileKeys = {"name", "bytes", "fnv1a64"};
 

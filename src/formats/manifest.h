@@ -1,5 +1,4 @@
-// The list of a checkpoint's files, written last: a checkpoint is complete when its manifest is there and every file
-// agrees with it.
+// The list of a checkpoint's files, written last: a checkpoint is complete when all its files agree with the manifest.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +24,7 @@ struct Manifest {
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
-// A plain name inside the checkpoint's folder: letters, digits, '.', '_' and '-', no leading dot, not the manifest's
-// own.
+// A plain name inside the checkpoint's folder: letters, digits, '.', '_', '-'; no leading dot, not the manifest's own.
 bool is_checkpoint_file_name(std::string_view name);
 
 std::string to_text(const Manifest& manifest);

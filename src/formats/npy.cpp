@@ -140,8 +140,7 @@ std::string header_text(DType dtype, const Shape& shape) {
   ensure(!type.empty(), "npy: cannot hold ", name_of(dtype));
   std::string dictionary =
       join_text("{'descr': '", type, "', 'fortran_order': False, 'shape': ", dims_text(shape), ", }");
-  // Magic, version and length take 10 bytes; the dictionary is padded so that the data start aligned, and ends with a
-  // new line.
+  // Magic, version and length take 10 bytes, the line end one; spaces between make the data start aligned.
   const Bytes total = round_up(static_cast<Bytes>(10 + dictionary.size() + 1), kAlignment);
   dictionary.resize(static_cast<std::size_t>(total - 11), ' ');
   const auto length = static_cast<unsigned>(total - 10);

@@ -1,5 +1,4 @@
-// A file that appears whole or not at all: written beside its final name as NAME.part-XXXXXXXX, brought to disk, then
-// renamed.
+// A file that appears whole or not at all: written beside its name as NAME.part-XXXXXXXX, brought to disk, renamed.
 #pragma once
 
 #include <string>

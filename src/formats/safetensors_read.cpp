@@ -1,252 +1,95 @@
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 #include "base/error.h"
-#include "formats/checked_shape.h"
-#include "formats/json_reader.h"
 #include "formats/json_text.h"
 #include "formats/safetensors.h"
 
 namespace thimble {
-namespace {
 
-constexpr Bytes kLengthBytes = 8;
-
-// Builds the table while the header streams by. Offsets are kept as they stand in the header, from the start of the
-// data.
-class HeaderEvents final : public JsonEvents {
- public:
-  HeaderEvents(const ByteSource& source, const SafetensorsLimits& limits, SafetensorsTable& table)
-      : source_(source), limits_(limits), table_(table) {}
-
-  void on_begin_object() override;
-  void on_end_object() override;
-  void on_key(std::string_view key) override;
-  void on_begin_array() override;
-  void on_end_array() override { place_ = Place::tensor; }
-  void on_text(std::string_view text) override;
-  void on_integer(std::int64_t value) override;
-
- private:
-  // The value that comes next stands here; `key` names the entry it belongs to.
-  enum class Place { start, top, tensor, dtype, shape, shape_list, offsets, offsets_list, metadata };
-
-  void begin_field(std::string_view key);
-  void add_metadata(std::string_view text);
-  void finish_tensor();
-  std::string where() const;
-  [[noreturn]] void refuse(std::string_view found) const override;
-
-  const ByteSource& source_;
-  const SafetensorsLimits& limits_;
-  SafetensorsTable& table_;
-  Place place_ = Place::start;
-  std::string name_;
-  std::string metadata_key_;
-  Bytes metadata_bytes_ = 0;
-  bool has_metadata_ = false;
-  std::optional<StoredType> type_;
-  std::optional<std::vector<std::int64_t>> dims_;
-  std::optional<std::vector<std::int64_t>> range_;
-};
-
-std::string HeaderEvents::where() const {
-  return name_.empty() ? source_.name : join_text(source_.name, ": tensor ", json_quoted(name_));
+std::string_view SafetensorsTable::name_of_row(std::uint32_t row) const {
+  return {names_.data() + rows_[row].name_begin, rows_[row].name_bytes};
 }
 
-void HeaderEvents::refuse(std::string_view found) const {
-  constexpr std::array<std::string_view, 9> kWanted = {"an object of tensors",
-                                                       "an object for each tensor",
-                                                       "dtype, shape and data_offsets",
-                                                       "the name of an element type",
-                                                       "a list of dimensions",
-                                                       "dimensions as integers of at most 63 bits",
-                                                       "a list of two offsets",
-                                                       "offsets as integers of at most 63 bits",
-                                                       "metadata of texts"};
-  fail_user(join_text(where(), ": the header holds ", found, ", wanted ", kWanted[static_cast<std::size_t>(place_)]));
+StoredTensor SafetensorsTable::at(std::int64_t index) const {
+  ensure(index >= 0 && index < count(), "safetensors: tensor ", index, " of ", count());
+  const Row& row = rows_[static_cast<std::size_t>(index)];
+  const Shape shape(std::span<const std::int64_t>(dims_).subspan(row.dims_begin, row.rank));
+  return {.name = name_of_row(static_cast<std::uint32_t>(index)),
+          .type = row.type,
+          .shape = shape,
+          .begin = row.begin,
+          .bytes = shape.count() * bytes_of(row.type)};
 }
 
-void HeaderEvents::on_begin_object() {
-  if (place_ == Place::start) {
-    place_ = Place::top;
-  } else if (place_ == Place::top) {
-    place_ = name_ == "__metadata__" ? Place::metadata : Place::tensor;
-    require(place_ != Place::metadata || !has_metadata_, source_.name, ": the header holds __metadata__ twice");
-    has_metadata_ = has_metadata_ || place_ == Place::metadata;
-  } else {
-    refuse("an object");
-  }
+std::optional<StoredTensor> SafetensorsTable::find(std::string_view name) const {
+  const auto found =
+      std::lower_bound(by_name_.begin(), by_name_.end(), name,
+                       [&](std::uint32_t row, std::string_view text) { return name_of_row(row) < text; });
+  if (found == by_name_.end() || name_of_row(*found) != name) return std::nullopt;
+  return at(*found);
 }
 
-void HeaderEvents::on_end_object() {
-  if (place_ == Place::tensor) finish_tensor();
-  name_.clear();
-  place_ = Place::top;
+void SafetensorsTable::add(std::string_view name, StoredType type, const Shape& shape, Bytes begin) {
+  rows_.push_back({.begin = begin,
+                   .name_begin = static_cast<std::uint32_t>(names_.size()),
+                   .dims_begin = static_cast<std::uint32_t>(dims_.size()),
+                   .name_bytes = static_cast<std::uint16_t>(name.size()),
+                   .type = type,
+                   .rank = static_cast<std::uint8_t>(shape.rank())});
+  names_.insert(names_.end(), name.begin(), name.end());
+  dims_.insert(dims_.end(), shape.dims().begin(), shape.dims().end());
 }
 
-void HeaderEvents::on_key(std::string_view key) {
-  if (place_ == Place::top) {
-    require(static_cast<Bytes>(key.size()) <= limits_.name_bytes, source_.name, ": a tensor's name takes ", key.size(),
-            " bytes, at most ", limits_.name_bytes, " are allowed");
-    name_ = key;
-  } else if (place_ == Place::metadata) {
-    metadata_key_ = key;
-  } else {
-    begin_field(key);
-  }
-}
-
-void HeaderEvents::begin_field(std::string_view key) {
-  if (key == "dtype" && !type_) {
-    place_ = Place::dtype;
-  } else if (key == "shape" && !dims_) {
-    place_ = Place::shape;
-  } else if (key == "data_offsets" && !range_) {
-    place_ = Place::offsets;
-  } else {
-    fail_user(join_text(where(), ": unknown or repeated key ", json_quoted(key.substr(0, 64)),
-                        ", wanted dtype, shape and data_offsets once each"));
-  }
-}
-
-void HeaderEvents::on_begin_array() {
-  if (place_ == Place::shape) {
-    place_ = Place::shape_list;
-    dims_.emplace();
-  } else if (place_ == Place::offsets) {
-    place_ = Place::offsets_list;
-    range_.emplace();
-  } else {
-    refuse("a list");
-  }
-}
-
-void HeaderEvents::on_text(std::string_view text) {
-  if (place_ == Place::metadata) {
-    add_metadata(text);
-  } else if (place_ == Place::dtype) {
-    type_ = stored_type_from_name(text);
-    require(type_.has_value(), where(), ": unknown element type ", json_quoted(text.substr(0, 64)));
-    place_ = Place::tensor;
-  } else {
-    refuse("a text");
-  }
-}
-
-void HeaderEvents::add_metadata(std::string_view text) {
-  metadata_bytes_ += static_cast<Bytes>(metadata_key_.size() + text.size());
-  require(metadata_bytes_ <= limits_.metadata_bytes, source_.name, ": the metadata exceed ", limits_.metadata_bytes,
-          " bytes");
-  const bool is_new = table_.metadata.emplace(metadata_key_, text).second;
-  require(is_new, source_.name, ": the metadata hold ", json_quoted(metadata_key_.substr(0, 64)), " twice");
-}
-
-void HeaderEvents::on_integer(std::int64_t value) {
-  if (place_ == Place::shape_list) {
-    require(dims_->size() < Shape::kMaxRank, where(), ": more than ", Shape::kMaxRank, " dimensions are not supported");
-    dims_->push_back(value);
-  } else if (place_ == Place::offsets_list) {
-    require(range_->size() < 2, where(), ": more than two data_offsets");
-    range_->push_back(value);
-  } else {
-    refuse("an integer");
-  }
-}
-
-void HeaderEvents::finish_tensor() {
-  require(type_ && dims_ && range_ && range_->size() == 2, where(),
-          ": the header must state dtype, shape and two data_offsets");
-  require(static_cast<std::int64_t>(table_.tensors.size()) < limits_.tensor_count, source_.name, ": more than ",
-          limits_.tensor_count, " tensors");
-  const Bytes begin = range_->front();
-  const Bytes end = range_->back();
-  require(begin >= 0 && end >= begin, where(), ": data_offsets [", begin, ",", end,
-          "] must not be negative and must ascend");
-  StoredTensor tensor{.name = name_, .type = *type_, .shape = checked_shape(where(), *dims_), .begin = begin};
-  tensor.bytes = tensor.shape.count() * bytes_of(tensor.type);
-  require(end - begin == tensor.bytes, where(), ": data_offsets [", begin, ",", end, "] span ", end - begin, " bytes, ",
-          name_of(tensor.type), to_text(tensor.shape), " takes ", tensor.bytes);
-  table_.tensors.push_back(std::move(tensor));
-  type_.reset();
-  dims_.reset();
-  range_.reset();
-}
-
-Bytes read_header_bytes(const ByteSource& source, const SafetensorsLimits& limits) {
-  require(source.size >= kLengthBytes, source.name, ": has ", source.size,
-          " bytes, a safetensors file starts with 8 bytes of header length");
-  std::array<std::byte, kLengthBytes> raw{};
-  source.read(0, raw);
-  std::uint64_t value = 0;
-  for (std::size_t index = raw.size(); index-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(raw[index]);
-  const Bytes most = std::min(limits.header_bytes, source.size - kLengthBytes);
-  require(value <= static_cast<std::uint64_t>(most), source.name, ": states a header of ", value, " bytes, at most ",
-          most, " are possible here; not a safetensors file, or cut off");
-  return static_cast<Bytes>(value);
+void SafetensorsTable::settle(const ByteSource& source, Bytes data_begin) {
+  settle_places(source, data_begin);
+  settle_names(source);
 }
 
 // Sorts by place and proves that the tensors cover the data: no hole, no overlap, nothing beyond the end.
-void settle_places(const ByteSource& source, Bytes data_begin, SafetensorsTable& table) {
-  auto& tensors = table.tensors;
-  std::sort(tensors.begin(), tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
-    return a.begin != b.begin ? a.begin < b.begin : a.bytes < b.bytes;  // an empty tensor before the one it touches
+void SafetensorsTable::settle_places(const ByteSource& source, Bytes data_begin) {
+  const auto is_empty = [&](const Row& row) {
+    const auto dims = std::span(dims_).subspan(row.dims_begin, row.rank);
+    return std::find(dims.begin(), dims.end(), 0) != dims.end();
+  };
+  std::sort(rows_.begin(), rows_.end(), [&](const Row& a, const Row& b) {
+    return a.begin != b.begin ? a.begin < b.begin : is_empty(a) && !is_empty(b);  // before the one it touches
   });
+  const Bytes data_bytes = source.size - data_begin;
   Bytes covered = 0;
-  for (StoredTensor& tensor : tensors) {
+  for (std::int64_t index = 0; index < count(); ++index) {
+    const StoredTensor tensor = at(index);
     require(tensor.begin == covered, source.name, ": tensor ", json_quoted(tensor.name), " starts at ", tensor.begin,
             " of the data, wanted ", covered, ": tensors must lie without hole or overlap");
     covered += tensor.bytes;
     // Also keeps the sum from overflowing: it never exceeds the file by more than one tensor.
-    require(covered <= source.size - data_begin, source.name, ": tensor ", json_quoted(tensor.name), " ends at ",
-            covered, " of the data, but the file holds ", source.size - data_begin, "; the file is cut off");
-    tensor.begin += data_begin;
+    require(covered <= data_bytes, source.name, ": tensor ", json_quoted(tensor.name), " ends at ", covered,
+            " of the data, but the file holds ", data_bytes, "; the file is cut off");
+    rows_[static_cast<std::size_t>(index)].begin += data_begin;
   }
-  require(covered == source.size - data_begin, source.name, ": the tensors take ", covered,
-          " bytes, but the file holds ", source.size - data_begin, " bytes of data");
+  require(covered == data_bytes, source.name, ": the tensors take ", covered, " bytes, but the file holds ", data_bytes,
+          " bytes of data");
 }
 
-void settle_names(const ByteSource& source, SafetensorsTable& table) {
-  const auto& tensors = table.tensors;
-  table.by_name.resize(tensors.size());
-  std::iota(table.by_name.begin(), table.by_name.end(), 0U);
-  std::sort(table.by_name.begin(), table.by_name.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return tensors[a].name < tensors[b].name; });
-  const auto twin =
-      std::adjacent_find(table.by_name.begin(), table.by_name.end(),
-                         [&](std::uint32_t a, std::uint32_t b) { return tensors[a].name == tensors[b].name; });
-  if (twin != table.by_name.end()) {
-    fail_user(join_text(source.name, ": the header holds tensor ", json_quoted(tensors[*twin].name), " twice"));
+void SafetensorsTable::settle_names(const ByteSource& source) {
+  by_name_.resize(rows_.size());
+  std::iota(by_name_.begin(), by_name_.end(), 0U);
+  std::sort(by_name_.begin(), by_name_.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return name_of_row(a) < name_of_row(b); });
+  const auto twin = std::adjacent_find(by_name_.begin(), by_name_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return name_of_row(a) == name_of_row(b);
+  });
+  if (twin != by_name_.end()) {
+    fail_user(join_text(source.name, ": the header holds tensor ", json_quoted(name_of_row(*twin)), " twice"));
   }
-}
-
-}  // namespace
-
-const StoredTensor* SafetensorsTable::find(std::string_view name) const {
-  const auto found =
-      std::lower_bound(by_name.begin(), by_name.end(), name,
-                       [&](std::uint32_t index, std::string_view text) { return tensors[index].name < text; });
-  return found != by_name.end() && tensors[*found].name == name ? &tensors[*found] : nullptr;
-}
-
-SafetensorsTable parse_safetensors(const ByteSource& source, const SafetensorsLimits& limits) {
-  const Bytes data_begin = kLengthBytes + read_header_bytes(source, limits);
-  SafetensorsTable table;
-  HeaderEvents events(source, limits, table);
-  const JsonLimits json_limits{.depth = 3, .token_bytes = limits.metadata_bytes};
-  read_json(source, kLengthBytes, data_begin, json_limits, events);
-  settle_places(source, data_begin, table);
-  settle_names(source, table);
-  return table;
 }
 
 SafetensorsFile::SafetensorsFile(File file, const SafetensorsLimits& limits)
     : file_(std::move(file)), table_(parse_safetensors(file_source(file_), limits)) {}
 
-const StoredTensor& SafetensorsFile::get(std::string_view name) const {
-  const StoredTensor* tensor = find(name);
-  require(tensor != nullptr, path(), ": holds no tensor '", name, "' among its ", tensors().size());
+StoredTensor SafetensorsFile::get(std::string_view name) const {
+  const std::optional<StoredTensor> tensor = table_.find(name);
+  require(tensor.has_value(), path(), ": holds no tensor '", name, "' among its ", table_.count());
   return *tensor;
 }
 

@@ -34,8 +34,10 @@ const std::string kGood = "{\"__metadata__\":{\"k\":\"v\"}," + tensor("a", "F32"
 // All but names and metadata, which no reader can know to be wrong.
 std::string structure_of(const SafetensorsTable& table) {
   std::string text;
-  for (const StoredTensor& entry : table.tensors)
+  for (std::int64_t index = 0; index < table.count(); ++index) {
+    const StoredTensor entry = table.at(index);
     text += join_text(name_of(entry.type), to_text(entry.shape), "@", entry.begin, "+", entry.bytes, " ");
+  }
   return text;
 }
 
@@ -62,8 +64,7 @@ TEST(HostileSafetensors, AFlippedBitIsRefusedOrChangesNoMoreThanANameOrAText) {
       }
     }
   }
-  // Of the 8 * 160 flips in length and header only those within "a", "b", "k" and "v" (and few of "__metadata__") may
-  // pass.
+  // What may pass are flips within the data, "a", "b", "k" and "v"; about 160 bytes of length and header remain.
   EXPECT_GT(refused, 1100);
 }
 
@@ -73,7 +74,7 @@ TEST(HostileSafetensors, AnyByteAnywhereNeverCrashes) {
     for (int value = 0; value < 256; ++value) {
       std::string changed = whole;
       changed[position] = static_cast<char>(value);
-      refusal([&] { EXPECT_EQ(parse(changed).by_name.size(), parse(changed).tensors.size()); });
+      refusal([&] { EXPECT_LE(parse(changed).count(), 2); });
     }
   }
 }
@@ -89,7 +90,7 @@ TEST(HostileSafetensors, GiantHeaderLengthsAreRefusedBeforeAnythingIsReserved) {
 }
 
 TEST(HostileSafetensors, AnEmptyFileOfTensorsIsValid) {
-  EXPECT_TRUE(parse(file_of("{}", 0)).tensors.empty());
+  EXPECT_EQ(parse(file_of("{}", 0)).count(), 0);
   EXPECT_NE(refusal_of("{}", 1), "");
   EXPECT_NE(refusal_of("", 0), "");
 }

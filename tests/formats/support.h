@@ -1,5 +1,4 @@
-// What the tests of formats share: a folder that goes away, files as texts, and a child process that may change its own
-// rights.
+// What the tests of formats share: a folder that goes away, files as texts, a child process that may change its rights.
 #pragma once
 
 #include <sys/stat.h>
@@ -40,8 +39,7 @@ class TempFolder {
   std::string path_;
 };
 
-// Where names and bytes live in memory if the system has such a place: a killed process leaves the same there, and sync
-// costs nothing.
+// A place in memory, if the system has one: a killed process leaves the same there, and sync costs nothing.
 inline std::filesystem::path fast_parent() {
   const std::filesystem::path memory = "/dev/shm";
   return ::access(memory.c_str(), W_OK | X_OK) == 0 ? memory : std::filesystem::temp_directory_path();

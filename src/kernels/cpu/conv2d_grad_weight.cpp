@@ -39,6 +39,10 @@ struct Plan : KernelState {
   std::int64_t buffer_elements() const {
     return round_up(images * maker.elements(band.rows, band.columns, thread_channels()), 16);
   }
+  // With few channels a tile takes the taps of a kernel row together: they lie side by side in a band that is padded.
+  bool joins_taps() const {
+    return shape.group_channels() < kFewChannels && shape.dilation == 1 && shape.kernel_width > 1 && grid.rows == 1;
+  }
   int threads() const { return pixel_parts * grid.rows * grid.columns; }
 };
 
@@ -60,8 +64,8 @@ void plan_of(const KernelQuery& q, Plan& plan) {
   maker.rows = forward_axis(s, s.height, s.out_height, s.kernel_height);
   maker.columns = forward_axis(s, s.width, s.out_width, s.kernel_width);
   maker.channels = s.channels;
-  maker.is_direct = q.in[0].dtype == DType::f32 && maker.rows.is_inside() && maker.columns.is_inside();
   plan_threads(plan, q.threads, q.out[0].dtype);
+  maker.is_direct = q.in[0].dtype == DType::f32 && !plan.joins_taps();
   plan.band = choose_band(maker, plan.thread_channels());
   if (plan.band.rows == s.out_height && plan.band.columns == s.out_width) {
     plan.images = smaller(s.batch, divide_up(kWantedPixels, s.out_height * s.out_width));
@@ -107,38 +111,55 @@ struct Part {
   std::int64_t sum_row = 0, first_column = 0;
 };
 
+// Part [chosen.begin, chosen.end) of the positions [block.begin, block.end).
+Range overlap(Range block, Range chosen) {
+  const std::int64_t begin = smaller(block.end, larger(block.begin, chosen.begin));
+  return {begin, larger(begin, smaller(block.end, chosen.end))};
+}
+
+// The products of one tap, or of a row of taps together, over the pixels of the block whose window lies inside the
+// source there.
+template <typename Y>
+void add_tap(const Part& part, const BandBlock& block, const Band& band, std::int64_t i, std::int64_t j, TileWork t,
+             std::int64_t columns) noexcept {
+  const ConvShape& s = part.plan.shape;
+  const bool joins = part.plan.joins_taps();
+  const std::int64_t channels = part.channels.end - part.channels.begin;
+  const Range rows = overlap(block.rows, inside_windows(s, i * s.dilation, s.height, s.out_height));
+  const Range pixels =
+      joins ? block.columns : overlap(block.columns, inside_windows(s, j * s.dilation, s.width, s.out_width));
+  t.count = pixels.end - pixels.begin;
+  t.inner = rows.end - rows.begin;
+  t.a = band.data + i * s.dilation * band.row + j * s.dilation * band.pixel +
+        (rows.begin - block.rows.begin) * band.row_step + (pixels.begin - block.columns.begin) * band.pixel_step;
+  t.b = static_cast<const Y*>(t.b) +
+        ((block.first_image * s.out_height + rows.begin) * s.out_width + pixels.begin) * s.out_channels;
+  t.c += ((i * s.kernel_width + j) * s.group_channels() + part.channels.begin) * t.c_row;
+  run_tiles<Y, true>(t, joins ? s.kernel_width * channels : channels, columns);
+}
+
 template <typename Y>
 void add_panel(const Part& part, const BandBlock& block, const Band& band, std::int64_t panel, bool adds) noexcept {
   const ConvShape& s = part.plan.shape;
   const std::int64_t inside = panel % part.plan.group_panels() * kTileColumns;
   const std::int64_t column = panel / part.plan.group_panels() * s.group_outs() + inside;
-  const std::int64_t columns = smaller(kTileColumns, s.group_outs() - inside);
-  const std::int64_t channels = part.channels.end - part.channels.begin;
-  const std::int64_t pixel = (block.first_image * s.out_height + block.rows.begin) * s.out_width + block.columns.begin;
   TileWork t;
   t.a_row = 1;
   t.a_next = band.pixel_step;
   t.a_inner = band.row_step;
   t.a_outer = band.image;
-  t.b = part.call.in[1].as<const Y>() + pixel * s.out_channels + column;
+  t.b = part.call.in[1].as<const Y>() + column;
   t.b_next = s.out_channels;
   t.b_inner = s.out_width * s.out_channels;
   t.b_outer = s.out_height * t.b_inner;
-  t.count = block.columns.end - block.columns.begin;
-  t.inner = block.rows.end - block.rows.begin;
   t.outer = block.images;
+  t.c = part.sums + column - part.first_column;
   t.c_row = part.sum_row;
   t.adds = adds;
-  // Where all channels lie side by side in band and gradient, the taps of a kernel row make one long run of tile rows.
-  const bool is_run = channels == s.group_channels() && band.pixel == channels && s.dilation == 1;
-  const std::int64_t runs = is_run ? 1 : s.kernel_width, rows = is_run ? s.kernel_width * channels : channels;
+  const std::int64_t taps = part.plan.joins_taps() ? 1 : s.kernel_width;
   for (std::int64_t i = 0; i < s.kernel_height; ++i) {
-    for (std::int64_t j = 0; j < runs; ++j) {
-      const std::int64_t row = (i * s.kernel_width + j) * s.group_channels() + part.channels.begin;
-      t.a = band.data + i * s.dilation * band.row + j * s.dilation * band.pixel;
-      t.c = part.sums + row * part.sum_row + column - part.first_column;
-      run_tiles<Y, true>(t, rows, columns);
-    }
+    for (std::int64_t j = 0; j < taps; ++j)
+      add_tap<Y>(part, block, band, i, j, t, smaller(kTileColumns, s.group_outs() - inside));
   }
 }
 

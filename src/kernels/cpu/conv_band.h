@@ -1,5 +1,6 @@
 // The part of a source tensor that a block of outputs reads, as f32 with the padding written out, so that the inner
-// loop knows neither borders nor element types. Where nothing has to be padded or converted the source itself serves.
+// loop knows neither borders nor element types. Where nothing has to be converted, and the
+// inner loop can leave out what lies beyond the border, the source itself serves.
 #pragma once
 
 #include "kernels/cpu/conv_shape.h"
@@ -31,8 +32,12 @@ struct BandMaker {
   static std::int64_t extent(const Axis& a, std::int64_t outputs) {
     return ((outputs - 1) * a.stride + a.high - a.low) / skip(a) + 1;
   }
+  // Elements that a block of outputs reads, and those of them that have to be copied.
+  std::int64_t span(std::int64_t row_count, std::int64_t column_count, std::int64_t channel_count) const {
+    return extent(rows, row_count) * extent(columns, column_count) * channel_count;
+  }
   std::int64_t elements(std::int64_t row_count, std::int64_t column_count, std::int64_t channel_count) const {
-    return is_direct ? 0 : extent(rows, row_count) * extent(columns, column_count) * channel_count;
+    return is_direct ? 0 : span(row_count, column_count, channel_count);
   }
 
   Band make(const TensorView& source, const BandBlock& block, float* buffer) const;
@@ -44,13 +49,12 @@ struct BandSize {
 };
 
 inline BandSize choose_band(const BandMaker& maker, std::int64_t channels) {
-  const std::int64_t row_count = maker.rows.end - maker.rows.begin;
+  const std::int64_t row_count = maker.rows.end - maker.rows.begin, most = kBandBytes / 4;
   BandSize size = {1, maker.columns.end - maker.columns.begin};
-  if (maker.is_direct) return {row_count, size.columns};
-  const std::int64_t most = kBandBytes / 4;
-  while (size.columns > 64 && maker.elements(1, size.columns, channels) > 2 * most)
+  while (!maker.is_direct && size.columns > 64 && maker.span(1, size.columns, channels) > 2 * most) {
     size.columns = divide_up(size.columns, 2);
-  while (size.rows < row_count && maker.elements(size.rows + 1, size.columns, channels) <= most) ++size.rows;
+  }
+  while (size.rows < row_count && maker.span(size.rows + 1, size.columns, channels) <= most) ++size.rows;
   // Nearly equal bands: 8 rows are 4 + 4, not 7 + 1.
   size.rows = divide_up(row_count, divide_up(row_count, size.rows));
   return size;

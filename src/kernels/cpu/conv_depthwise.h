@@ -6,19 +6,13 @@
 
 namespace thimble::kernels::THIMBLE_ISA {
 
-// Taps i for which 0 <= first + i * step < size, of `taps`.
-inline Range inside_taps(std::int64_t first, std::int64_t step, std::int64_t size, std::int64_t taps) {
-  const std::int64_t begin = larger(0, divide_up(-first, step));
-  return {begin, larger(begin, smaller(taps, divide_up(size - first, step)))};
-}
-
 // One vector of channels of one output of the forward direction.
 template <typename X, typename W, typename Lanes>
 THIMBLE_INLINE Vec depthwise_sum(const ConvShape& s, const X* image, const W* w, std::int64_t row, std::int64_t column,
                                  Lanes lanes) {
   const std::int64_t h = row * s.stride - s.padding, v = column * s.stride - s.padding;
-  const Range rows = inside_taps(h, s.dilation, s.height, s.kernel_height);
-  const Range columns = inside_taps(v, s.dilation, s.width, s.kernel_width);
+  const Range rows = inside_steps(h, s.dilation, s.height, s.kernel_height);
+  const Range columns = inside_steps(v, s.dilation, s.width, s.kernel_width);
   Vec sum = zero();
   for (std::int64_t i = rows.begin; i < rows.end; ++i) {
     for (std::int64_t j = columns.begin; j < columns.end; ++j) {
@@ -110,11 +104,6 @@ inline void depthwise_grad_input(const ConvShape& s, const Call& call) noexcept 
       });
     });
   });
-}
-
-// Outputs along an axis whose tap at `offset` from the window's start lies inside the source.
-inline Range inside_windows(const ConvShape& s, std::int64_t offset, std::int64_t source, std::int64_t outs) {
-  return inside_taps(offset - s.padding, s.stride, source, outs);
 }
 
 // One vector of channels of one tap's weight gradient: four sums take turns, since one would wait for itself; rows end

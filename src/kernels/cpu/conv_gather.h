@@ -9,7 +9,6 @@ namespace thimble::kernels::THIMBLE_ISA {
 
 struct GatherPlan {
   ConvShape shape;
-  bool is_backward = false;
   BandMaker maker;
   BandSize band;
   std::int64_t source_group = 0, out_group = 0;  // channels a group
@@ -25,7 +24,6 @@ inline GatherPlan plan_gather(const ConvShape& s, bool is_backward, DType source
   const auto axis = is_backward ? backward_axis : forward_axis;
   GatherPlan plan;
   plan.shape = s;
-  plan.is_backward = is_backward;
   plan.source_group = is_backward ? s.group_outs() : s.group_channels();
   plan.out_group = is_backward ? s.group_channels() : s.group_outs();
   plan.out_channels = is_backward ? s.channels : s.out_channels;
@@ -35,7 +33,7 @@ inline GatherPlan plan_gather(const ConvShape& s, bool is_backward, DType source
   maker.columns =
       is_backward ? axis(s, s.out_width, s.width, s.kernel_width) : axis(s, s.width, s.out_width, s.kernel_width);
   maker.channels = is_backward ? s.out_channels : s.channels;
-  maker.is_direct = source == DType::f32 && maker.rows.is_inside() && maker.columns.is_inside();
+  maker.is_direct = source == DType::f32 && has_narrow_borders(maker.columns);
   plan.band = choose_band(maker, plan.source_group);
   return plan;
 }
@@ -64,6 +62,21 @@ struct GatherWork {
   Band band;
 };
 
+// The products of all taps of one phase of each axis, before the rows outside the source are left out.
+inline TileWork phase_work(const GatherWork& work, const GatherPanel& panel, const AxisPhase& rows,
+                           const AxisPhase& columns) {
+  TileWork t;
+  t.a_row = work.band.pixel_step;
+  t.a_inner = columns.source_step * work.band.pixel;
+  t.a_outer = rows.source_step * work.band.row;
+  t.b_next = panel.row;
+  t.count = work.plan.source_group;
+  t.inner = columns.taps;
+  t.b_inner = t.count * t.b_next;
+  t.b_outer = t.inner * t.b_inner;
+  return t;
+}
+
 // All outputs of the block that belong to one phase of each axis.
 template <typename B>
 void gather_phase(const GatherWork& work, const GatherPanel& panel, const AxisPhase& rows, const AxisPhase& columns,
@@ -75,30 +88,23 @@ void gather_phase(const GatherWork& work, const GatherPanel& panel, const AxisPh
   const Range u = {larger(work.block.rows.begin, rows.begin), smaller(work.block.rows.end, rows.end)};
   const Range v = {larger(work.block.columns.begin, columns.begin), smaller(work.block.columns.end, columns.end)};
   if (v.begin >= v.end) return;
-  TileWork t;
-  t.a_row = band.pixel_step;
-  t.a_inner = columns.source_step * band.pixel;
-  t.a_outer = rows.source_step * band.row;
-  t.b = weights;
-  t.b_next = panel.row;
-  t.count = plan.source_group;
-  t.inner = columns.taps;
-  t.outer = rows.taps;
-  t.b_inner = t.count * t.b_next;
-  t.b_outer = t.inner * t.b_inner;
-  if (t.a_inner == t.count) {  // taps of a row lie side by side: one long run
-    t.count *= t.inner;
-    t.inner = 1;
-  }
-  const std::int64_t place = (rows.taps == 0 ? 0 : (rows.first_source - row_axis.low) * band.row) +
-                             (columns.taps == 0 ? 0 : (columns.first_source - column_axis.low) * band.pixel) +
+  const AxisBorder ends = border_of(column_axis, columns);
+  const StripBorder border = {.skips_first = ends.is_narrow && ends.first && v.begin == columns.begin,
+                              .skips_last = ends.is_narrow && ends.last && v.end == columns.end};
+  TileWork t = phase_work(work, panel, rows, columns);
+  const std::int64_t place = (columns.taps == 0 ? 0 : (columns.first_source - column_axis.low) * band.pixel) +
                              (v.begin - work.block.columns.begin) * band.pixel_step;
   for (std::int64_t i = u.begin; i < u.end; ++i) {
+    const Range taps =
+        inside_steps(i * row_axis.stride + rows.first_source, rows.source_step, row_axis.source, rows.taps);
+    t.outer = taps.end - taps.begin;
+    t.b = weights + taps.begin * t.b_outer;
+    t.a = band.data + place + (i - work.block.rows.begin) * band.row_step +
+          (rows.taps == 0 ? 0 : (rows.first_source - row_axis.low) * band.row + taps.begin * t.a_outer);
     const std::int64_t out_height = rows.first_out + row_axis.period * i;
     const std::int64_t out_width = columns.first_out + column_axis.period * v.begin;
     const std::int64_t pixel = (work.block.first_image * row_axis.out + out_height) * column_axis.out + out_width;
-    t.a = band.data + place + (i - work.block.rows.begin) * band.row_step;
-    run_tiles_to<B, false>(work.call.out[0], work.ending, t, v.end - v.begin, panel.column, panel.columns,
+    run_tiles_to<B, false>(work.call.out[0], work.ending, t, border, v.end - v.begin, panel.column, panel.columns,
                            pixel * plan.out_channels + panel.column, column_axis.period * plan.out_channels);
   }
 }
@@ -108,9 +114,9 @@ void gather_panel(const GatherWork& work, const GatherPanel& panel) noexcept {
   const GatherPlan& plan = work.plan;
   const auto* weights = static_cast<const B*>(panel.weights);
   for (std::int64_t i = 0; i < plan.maker.rows.period; ++i) {
-    const AxisPhase rows = phase_of(plan.maker.rows, i, plan.is_backward);
+    const AxisPhase rows = phase_of(plan.maker.rows, i);
     for (std::int64_t j = 0; j < plan.maker.columns.period; ++j) {
-      const AxisPhase columns = phase_of(plan.maker.columns, j, plan.is_backward);
+      const AxisPhase columns = phase_of(plan.maker.columns, j);
       gather_phase<B>(work, panel, rows, columns, weights);
       weights += rows.taps * columns.taps * plan.source_group * panel.row;
     }

@@ -36,6 +36,17 @@ inline ConvShape conv_shape(const Attributes& attributes, const Shape& x, const 
 constexpr std::int64_t divide_down(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return -divide_down(-a, b); }
 
+// The i in [0, count) for which 0 <= first + i * step < size.
+inline Range inside_steps(std::int64_t first, std::int64_t step, std::int64_t size, std::int64_t count) {
+  const std::int64_t begin = smaller(count, larger(0, divide_up(-first, step)));
+  return {begin, larger(begin, smaller(count, divide_up(size - first, step)))};
+}
+
+// The outputs of a forward axis whose tap at `offset` from the window's start lies inside the source.
+inline Range inside_windows(const ConvShape& s, std::int64_t offset, std::int64_t source, std::int64_t outs) {
+  return inside_steps(offset - s.padding, s.stride, source, outs);
+}
+
 // The taps that one class of outputs along an axis reads. Output position first_out + period * u reads, for tap i, the
 // source position u * stride + first_source + i * source_step, weighted by kernel tap first_tap + i * tap_step.
 struct AxisPhase {
@@ -56,8 +67,7 @@ struct Axis {
   std::int64_t begin = 0, end = 0;  // of u, over all phases
   std::int64_t low = 0, high = 0;   // first and last source position that u = 0 reads, over all phases
 
-  // Every position that is read lies inside the source.
-  bool is_inside() const { return begin * stride + low >= 0 && (end - 1) * stride + high < source; }
+  bool is_backward = false;
 };
 
 inline Axis forward_axis(const ConvShape& s, std::int64_t source, std::int64_t out, std::int64_t kernel) {
@@ -94,15 +104,20 @@ inline AxisPhase backward_phase(const Axis& a, std::int64_t phase) {
   return p;
 }
 
-inline AxisPhase phase_of(const Axis& a, std::int64_t phase, bool is_backward) {
-  if (is_backward) return backward_phase(a, phase);
+inline AxisPhase phase_of(const Axis& a, std::int64_t phase) {
+  if (a.is_backward) return backward_phase(a, phase);
   return {.taps = a.kernel, .first_source = -a.padding, .source_step = a.dilation, .begin = 0, .end = a.out};
 }
 
 // From y (the source) back to x (the output).
 inline Axis backward_axis(const ConvShape& s, std::int64_t source, std::int64_t out, std::int64_t kernel) {
-  Axis a = {
-      .source = source, .out = out, .kernel = kernel, .padding = s.padding, .dilation = s.dilation, .period = s.stride};
+  Axis a = {.source = source,
+            .out = out,
+            .kernel = kernel,
+            .padding = s.padding,
+            .dilation = s.dilation,
+            .period = s.stride,
+            .is_backward = true};
   bool is_first = true, is_first_tap = true;
   for (std::int64_t phase = 0; phase < a.period; ++phase) {
     const AxisPhase p = backward_phase(a, phase);
@@ -116,6 +131,31 @@ inline Axis backward_axis(const ConvShape& s, std::int64_t source, std::int64_t 
     is_first_tap = false;
   }
   return a;
+}
+
+// Outputs at the ends of an axis of which one tap lies outside the source.
+struct AxisBorder {
+  bool first = false, last = false;  // the first output's first tap, the last output's last tap
+  bool is_narrow = true;             // no other tap of any output lies outside
+};
+
+inline AxisBorder border_of(const Axis& a, const AxisPhase& p) {
+  const std::int64_t first = p.begin * a.stride + p.first_source, last = (p.end - 1) * a.stride + p.last_source();
+  AxisBorder border = {.first = first < 0, .last = last >= a.source};
+  if (p.taps == 0 || p.begin >= p.end) return {};
+  if (p.taps == 1) return {.is_narrow = !border.first && !border.last};
+  // One step further inside, along the taps or along the outputs, everything must be inside.
+  const std::int64_t step = p.end - p.begin > 1 ? smaller(p.source_step, a.stride) : p.source_step;
+  border.is_narrow = first + step >= 0 && last - step < a.source;
+  return border;
+}
+
+// Every output sees the source alone, but for a narrow border.
+inline bool has_narrow_borders(const Axis& a) {
+  for (std::int64_t phase = 0; phase < a.period; ++phase) {
+    if (!border_of(a, phase_of(a, phase)).is_narrow) return false;
+  }
+  return true;
 }
 
 // Threads as a grid over two kinds of units, rows x columns; the fewest units for the busiest thread, rows preferred.

@@ -28,7 +28,10 @@ struct TileWork {
   float* c = nullptr;
   std::int64_t c_row = 0;
   int last_lanes = kLanes;  // columns in the last vector
-  bool adds = false;        // to what c holds; else c is overwritten
+  // The first row of the tile sees nothing of the first inner step, the last row nothing of the last: the border of a
+  // padded map.
+  bool skips_first = false, skips_last = false;
+  bool adds = false;  // to what c holds; else c is overwritten
 };
 
 using TileFunction = void (*)(const TileWork&) noexcept;
@@ -68,8 +71,8 @@ THIMBLE_INLINE void add_run_of_columns(TileSums<kRows, kVectors>& sums, const Ti
 
 // The reduction lies side by side in a (a_next = 1). Three rows share a base address, because base, base + stride and
 // base + 2 stride are addresses the processor forms for nothing, and fourteen separate pointers do not fit the
-// registers.
-template <int kRows, int kVectors, typename B>
+// registers. Only rows [kBegin, kEnd) of the tile take part.
+template <int kBegin, int kEnd, int kRows, int kVectors, typename B>
 THIMBLE_INLINE void add_run_of_rows(TileSums<kRows, kVectors>& sums, const TileWork& t, const float* a, const B* b) {
   constexpr int kBases = (kRows + 2) / 3;
   const std::int64_t step = t.a_row;
@@ -81,12 +84,24 @@ THIMBLE_INLINE void add_run_of_rows(TileSums<kRows, kVectors>& sums, const TileW
     Vec row[kVectors];
     load_row(row, b, t.last_lanes);
 #pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) add_product(sums[r], base[r / 3][(r % 3) * step], row);
+    for (int r = kBegin; r < kEnd; ++r) add_product(sums[r], base[r / 3][(r % 3) * step], row);
 #pragma GCC unroll 16
     for (int g = 0; g < kBases; ++g) {
       ++base[g];
       asm("" : "+r"(base[g]));  // keeps the compiler from making a pointer a row after all
     }
+  }
+}
+
+template <int kRows, int kVectors, typename B>
+THIMBLE_INLINE void add_rows(TileSums<kRows, kVectors>& sums, const TileWork& t, std::int64_t inner, const float* a,
+                             const B* b) {
+  if (inner == 0 && t.skips_first) {
+    add_run_of_rows<1, kRows>(sums, t, a, b);
+  } else if (inner + 1 == t.inner && t.skips_last) {
+    add_run_of_rows<0, kRows - 1>(sums, t, a, b);
+  } else {
+    add_run_of_rows<0, kRows>(sums, t, a, b);
   }
 }
 
@@ -122,7 +137,7 @@ void tile(const TileWork& t) noexcept {
       if constexpr (kColumns) {
         add_run_of_columns<kRows, kVectors>(sums, t, a, b);
       } else {
-        add_run_of_rows<kRows, kVectors>(sums, t, a, b);
+        add_rows<kRows, kVectors>(sums, t, inner, a, b);
       }
     }
   }

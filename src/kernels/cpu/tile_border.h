@@ -55,18 +55,38 @@ void finish_tile(const float* sums, const Ending& ending, std::int64_t column, s
   }
 }
 
+// Where a strip of tile rows meets the border of a padded map, as TileWork's skips.
+struct StripBorder {
+  bool skips_first = false, skips_last = false;
+};
+
+// Part of a strip: rows [begin, end) of `rows`.
+THIMBLE_INLINE TileWork tile_of(const TileWork& strip, const StripBorder& border, std::int64_t begin, std::int64_t end,
+                                std::int64_t rows) {
+  TileWork t = strip;
+  t.a += begin * t.a_row;
+  t.skips_first = border.skips_first && begin == 0;
+  t.skips_last = border.skips_last && end == rows;
+  if (t.a_next == 1 && t.a_inner == t.count && !t.skips_first &&
+      !t.skips_last) {  // inner steps lie side by side: one long run
+    t.count *= t.inner;
+    t.inner = 1;
+  }
+  return t;
+}
+
 // All rows of a product of at most kTileColumns columns, to element `first` of `out`, whose rows are `out_row` apart.
 template <typename B, bool kColumns>
-void run_tiles_to(const TensorView& out, const Ending& ending, TileWork& t, std::int64_t rows, std::int64_t column,
-                  std::int64_t columns, std::int64_t first, std::int64_t out_row) noexcept {
+void run_tiles_to(const TensorView& out, const Ending& ending, const TileWork& strip, const StripBorder& border,
+                  std::int64_t rows, std::int64_t column, std::int64_t columns, std::int64_t first,
+                  std::int64_t out_row) noexcept {
   alignas(64) float sums[kTileRows * kTileColumns];
   const bool is_direct = out.dtype == DType::f32 && ending.bias == nullptr && !ending.is_relu;
-  const float* a = t.a;
-  t.c_row = is_direct ? out_row : kTileColumns;
   for_tiles(rows, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t place = first + begin * out_row;
-    t.a = a + begin * t.a_row;
+    TileWork t = tile_of(strip, border, begin, end, rows);
     t.c = is_direct ? out.as<float>() + place : sums;
+    t.c_row = is_direct ? out_row : kTileColumns;
     run_tile<B, kColumns>(t, end - begin, columns);
     if (is_direct) return;
     with_element(out.dtype, [&](auto element) {

@@ -8,7 +8,7 @@
 namespace thimble {
 
 // What a stream of numbers is for; part of the key so that two purposes never share numbers.
-enum class RandomPurpose : std::uint32_t { init = 1, shuffle, augment, dropout, rounding, rewire, glyphs, test };
+enum class RandomPurpose : std::uint32_t { init = 1, shuffle, augment, dropout, rounding, rewire, glyphs, test, place };
 
 struct RandomKey {
   std::uint32_t low = 0;

@@ -9,11 +9,26 @@
 #include "formats/safetensors.h"
 
 namespace thimble {
-// Fills the table while the header streams by. Offsets enter it as they stand there, from the start of the data.
+// Checks the header as it streams by and fills the table. Offsets enter it as they stand, from the start of the data.
+// The header is read twice: first to count, so that the table is reserved to the byte and never grows by doubling.
 class SafetensorsHeader final : public JsonEvents {
  public:
-  SafetensorsHeader(const ByteSource& source, const SafetensorsLimits& limits) : source_(source), limits_(limits) {}
+  struct Counts {
+    std::size_t tensors = 0;
+    std::size_t dims = 0;
+    std::size_t name_bytes = 0;
+  };
 
+  SafetensorsHeader(const ByteSource& source, const SafetensorsLimits& limits)
+      : source_(source), limits_(limits), is_counting_(true) {}
+  SafetensorsHeader(const ByteSource& source, const SafetensorsLimits& limits, const Counts& wanted)
+      : source_(source), limits_(limits), is_counting_(false) {
+    table_.rows_.reserve(wanted.tensors);
+    table_.dims_.reserve(wanted.dims);
+    table_.names_.reserve(wanted.name_bytes);
+  }
+
+  const Counts& counts() const { return counts_; }
   SafetensorsTable finish(Bytes data_begin) {
     table_.settle(source_, data_begin);
     return std::move(table_);
@@ -39,6 +54,8 @@ class SafetensorsHeader final : public JsonEvents {
 
   const ByteSource& source_;
   const SafetensorsLimits& limits_;
+  bool is_counting_;
+  Counts counts_;
   SafetensorsTable table_;
   Place place_ = Place::start;
   std::string name_;
@@ -138,6 +155,7 @@ void SafetensorsHeader::add_metadata(std::string_view text) {
   metadata_bytes_ += static_cast<Bytes>(metadata_key_.size() + text.size());
   require(metadata_bytes_ <= limits_.metadata_bytes, source_.name, ": the metadata exceed ", limits_.metadata_bytes,
           " bytes");
+  if (is_counting_) return;
   const bool is_new = table_.metadata_.emplace(metadata_key_, text).second;
   require(is_new, source_.name, ": the metadata hold ", json_quoted(metadata_key_.substr(0, 64)), " twice");
 }
@@ -157,7 +175,7 @@ void SafetensorsHeader::on_integer(std::int64_t value) {
 void SafetensorsHeader::finish_tensor() {
   require(type_ && dims_ && range_ && range_->size() == 2, where(),
           ": the header must state dtype, shape and two data_offsets");
-  require(static_cast<std::int64_t>(table_.rows_.size()) < limits_.tensor_count, source_.name, ": more than ",
+  require(static_cast<std::int64_t>(counts_.tensors) < limits_.tensor_count, source_.name, ": more than ",
           limits_.tensor_count, " tensors");
   const Bytes begin = range_->front();
   const Bytes end = range_->back();
@@ -167,7 +185,10 @@ void SafetensorsHeader::finish_tensor() {
   const Bytes bytes = shape.count() * bytes_of(*type_);
   require(end - begin == bytes, where(), ": data_offsets [", begin, ",", end, "] span ", end - begin, " bytes, ",
           name_of(*type_), to_text(shape), " takes ", bytes);
-  table_.add(name_, *type_, shape, begin);
+  counts_.tensors += 1;
+  counts_.dims += dims_->size();
+  counts_.name_bytes += name_.size();
+  if (!is_counting_) table_.add(name_, *type_, shape, begin);
   type_.reset();
   dims_.reset();
   range_.reset();
@@ -196,8 +217,10 @@ SafetensorsTable parse_safetensors(const ByteSource& source, const SafetensorsLi
   ensure(limits.name_bytes <= std::numeric_limits<std::uint16_t>::max() && limits.header_bytes <= kGiB,
          "safetensors: limits beyond what the table can index");
   const Bytes data_begin = kLengthBytes + read_header_bytes(source, limits);
-  SafetensorsHeader header(source, limits);
   const JsonLimits json_limits{.depth = 3, .token_bytes = limits.metadata_bytes};
+  SafetensorsHeader counter(source, limits);
+  read_json(source, kLengthBytes, data_begin, json_limits, counter);
+  SafetensorsHeader header(source, limits, counter.counts());
   read_json(source, kLengthBytes, data_begin, json_limits, header);
   return header.finish(data_begin);
 }

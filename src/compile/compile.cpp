@@ -124,7 +124,8 @@ class Compiler {
     auto stages = std::make_shared<Stages>(request_, size, ops_, kernels_);
     std::vector<NamedPoint> front;
     if (known_.empty() || request_.microbatch) {
-      front = full_front(*stages, request_.recompute);
+      // Without a budget the fastest point is the one that recomputes nothing: no search needed.
+      front = full_front(*stages, request_.recompute && request_.memory.has_value());
       known_ = front;
     } else {
       front = transferred_front(*stages, known_);

@@ -28,7 +28,9 @@ class FrontSearch {
     strategy_ = "search";
     if (!large_.empty()) {
       const Bytes top = seeds.front().evaluation.peak;
+      for (const State& seed : seeds) dive(seed);
       for (int round = 0; round < options_.rounds; ++round) sweep(seeds, top, round);
+      dive(judge(archive_.front().keep));
     }
     return finish();
   }
@@ -54,9 +56,17 @@ class FrontSearch {
     archive_.insert(place, {state.keep, e.peak, e.seconds, e.recompute_flops_ratio, strategy_});
   }
 
+  // As far down as single flips lead from one state, in steps of a thirty-second.
+  void dive(State state) {
+    for (;;) {
+      const Bytes target = state.evaluation.peak - state.evaluation.peak / 32;
+      if (!descend(state, target)) return;
+    }
+  }
+
   // From most bytes to fewest: each target starts from the best known state that is nearest above it.
   void sweep(const std::vector<State>& seeds, Bytes top, int round) {
-    const Bytes bottom = archive_.front().live_bytes / 2;
+    const Bytes bottom = archive_.front().live_bytes;
     for (int t = 0; t < options_.target_count; ++t) {
       const double fraction = static_cast<double>(t + 1) / options_.target_count;
       const Bytes target = top - static_cast<Bytes>(static_cast<double>(top - bottom) * fraction);

@@ -69,7 +69,13 @@ std::vector<Strategy> named_strategies(const Scheduler& scheduler) {
     Strategy strategy{"block " + std::to_string(stride), scheduler.keep_all()};
     for (const ValueId value : large) strategy.keep[static_cast<std::size_t>(value.index)] = Keep::retain;
     for (std::size_t c = stride - 1; c < cuts.size(); c += stride) strategy.keep[static_cast<std::size_t>(cuts[c].index)] = Keep::keep;
+    Strategy lean{strategy.name + " cheap", strategy.keep};
+    for (const ValueId value : large) {
+      Keep& mode = lean.keep[static_cast<std::size_t>(value.index)];
+      if (mode == Keep::retain && is_cheap(scheduler, value)) mode = Keep::transient;
+    }
     strategies.push_back(std::move(strategy));
+    strategies.push_back(std::move(lean));
   }
   return strategies;
 }

@@ -17,7 +17,7 @@ struct Strategy {
 std::vector<ValueId> large_candidates(const Scheduler& scheduler);
 
 // "keep all"; "cheap": recompute what costs little arithmetic a byte (norms, activations, sums); "block k": keep every k-th value that
-// alone separates the forward pass (Chen et al. 2016), recompute the rest of a segment once.
+// alone separates the forward pass (Chen et al. 2016), recompute the rest of a segment once; "block k cheap": both.
 std::vector<Strategy> named_strategies(const Scheduler& scheduler);
 
 }  // namespace thimble

@@ -141,6 +141,8 @@ TEST(CheckpointCrash, KilledAfterEverySystemCallOfASaveWithPrune) {
     ASSERT_TRUE(found.newest.has_value()) << "after call " << count;
     ASSERT_TRUE(found.skipped.empty()) << found.skipped.front().reason;
     ASSERT_EQ(content_of(found), found.newest->manifest.iteration == 1 ? "one" : "two") << "after call " << count;
+    for (const CheckpointEntry& entry : list_checkpoints(folder.path()))
+      ASSERT_TRUE(is_complete(entry, Check::hashes)) << entry.path << " is half removed after call " << count;
     if (ended == Ended::finished) break;
   }
   EXPECT_GT(count, 30) << "a save takes more system calls than this";

@@ -76,6 +76,15 @@ bool move_workspace(RealPlan& plan, Dice& dice) {
   return true;
 }
 
+// A gap that holds one block, for a kernel that takes more.
+bool squeeze_workspace(RealPlan& plan, Dice& dice) {
+  const Spot spot = pick_step_if(plan, dice, [](const Spot& s) { return s.step().workspace.bytes > kAligned; });
+  if (!exists(spot)) return false;
+  const PlannedStep& other = spot.phase.steps[dice.index(spot.phase.steps.size())];
+  spot.step().workspace = {other.in[dice.index(other.in.size())].offset - kAligned, kAligned};
+  return true;
+}
+
 bool move_persistent(RealPlan& plan, Dice& dice) {
   nudge(plan, plan.set.persistents[dice.index(plan.set.persistents.size())].place, dice);
   return true;
@@ -239,7 +248,9 @@ bool force_in_place(RealPlan& plan, Dice& dice) {
   const auto pairs = spot.node().op->in_place;
   const InPlacePair& pair = pairs[dice.index(pairs.size())];
   const auto output = static_cast<std::size_t>(pair.output);
-  const Bytes target = spot.step().in[static_cast<std::size_t>(pair.input)].offset;
+  const auto input = static_cast<std::size_t>(pair.input);
+  if (output >= spot.step().out.size() || input >= spot.step().in.size()) return false;
+  const Bytes target = spot.step().in[input].offset;
   if (spot.step().out[output].offset == target) return false;
   move_uses(uses_of(spot, output), target);
   return true;
@@ -251,7 +262,7 @@ bool read_stale(RealPlan& plan, Dice& dice) {
   if (!exists(spot)) return false;
   for (std::size_t s = 0; s < spot.step_index; ++s) {
     const PlannedStep& original = spot.phase.steps[s];
-    if (original.node != spot.step().node) continue;
+    if (original.node != spot.step().node || original.out.size() != spot.step().out.size()) continue;
     for (std::size_t k = 0; k < original.out.size(); ++k) move_uses(uses_of(spot, k), original.out[k].offset);
     spot.phase.steps.erase(spot.position());
     return true;
@@ -287,6 +298,7 @@ bool change_attribute(RealPlan& plan, Dice& dice) {
 constexpr Mutation kMutations[] = {{"input moved", move_input},
                                    {"output moved", move_output},
                                    {"workspace moved", move_workspace},
+                                   {"workspace squeezed", squeeze_workspace},
                                    {"persistent moved", move_persistent},
                                    {"persistents swapped", swap_persistents},
                                    {"host input moved", move_host_input},

@@ -152,8 +152,12 @@ class Compiler {
     return !request_.memory || planned.point.arena_bytes + planned.reserve.total() <= *request_.memory;
   }
 
-  // A cheap test before a plan is made.
-  bool may_fit(const Stages&, const NamedPoint& point) const { return !request_.memory || point.live_bytes <= *request_.memory; }
+  // A cheap test before a plan is made: live bytes bound the arena from below.
+  bool may_fit(const Stages& stages, const NamedPoint& point) const {
+    if (!request_.memory) return true;
+    const Bytes arena = stages.persistent_bytes() + point.live_bytes;
+    return arena + predict_reserve({.target = request_.target, .arena_bytes = arena}).total() <= *request_.memory;
+  }
 
   void add_reference_figures(Compiled& compiled) const {
     ModelSpec spec = request_.model;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "compile/recipe.h"
 #include "grad/differentiate.h"
+#include "memory/place/request.h"
 #include "memory/verify/verify.h"
 #include "search/evaluate.h"
 
@@ -45,6 +46,18 @@ Stages::Stages(const CompileRequest& request, std::int64_t microbatch, OpTable o
 }
 
 BufferOptions Stages::buffers() const { return {request_.configuration.in_place, request_.configuration.reuse}; }
+
+Bytes Stages::persistent_bytes() const {
+  const Graph& graph = busiest().selected().graph();
+  std::set<std::string> known;
+  Bytes bytes = 0;
+  for (std::int32_t v = 0; v < graph.value_count(); ++v) {
+    const ValueId id{v};
+    if (!is_persistent(graph.value(id).role) || graph.storage_of(id) != id) continue;
+    if (known.insert(storage_name(graph, id)).second) bytes += round_up(graph.value(id).type.bytes(), kAlignment);
+  }
+  return bytes;
+}
 
 void Stages::add_phase(const Phase& phase) {
   for (const auto& known : selected_) {

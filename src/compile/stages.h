@@ -17,6 +17,7 @@ class Stages {
   std::int64_t microbatch() const { return microbatch_; }
   const Scheduler& busiest() const { return *schedulers_[busiest_]; }  // the phase with the highest peak when all is kept
   BufferOptions buffers() const;
+  Bytes persistent_bytes() const;  // of the busiest phase
 
   NamedKeep by_name(std::span<const Keep> keep) const;          // from the busiest phase's values
   std::vector<Keep> on_busiest(const NamedKeep& keep) const;
@@ -39,7 +40,6 @@ class Stages {
 
  private:
   void add_phase(const Phase& phase);
-  Bytes persistent_bytes() const;
 
   const CompileRequest& request_;
   std::int64_t microbatch_;

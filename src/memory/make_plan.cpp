@@ -34,16 +34,24 @@ void place_persistents(std::span<const ScheduledPhase> phases, PlanSet& set) {
 class PhasePlanner {
  public:
   PhasePlanner(const ScheduledPhase& phase, const PlanSet& set, const PlanOptions& options)
-      : selected_(*phase.selected), graph_(selected_.graph()), schedule_(*phase.schedule), set_(set), options_(options) {}
+      : selected_(*phase.selected), graph_(selected_.graph()), schedule_(*phase.schedule), set_(set), options_(options) {
+    buffers_ = make_buffers(selected_, schedule_, options_.buffers);
+    const Bytes guard = round_up(options_.guard, kAlignment);
+    for (const Buffer& buffer : buffers_.buffers) {
+      requests_.push_back({buffer.bytes + 2 * guard, buffer.first_step, buffer.last_step});
+    }
+  }
 
-  PhasePlan run() {
+  Bytes bound() const { return lower_bound(requests_); }
+
+  // `enough`: bytes that another phase needs anyway, so that this one need not be packed tighter.
+  PhasePlan run(Bytes enough) {
     PhasePlan plan;
     plan.phase = selected_.training.phase;
     plan.seconds = schedule_.seconds;
     plan.flops = schedule_.flops;
     plan.recompute_flops = schedule_.recompute_flops;
-    buffers_ = make_buffers(selected_, schedule_, options_.buffers);
-    place_buffers(plan);
+    place_buffers(plan, enough);
     for (std::size_t s = 0; s < schedule_.steps.size(); ++s) plan.steps.push_back(plan_step(s));
     list_buffers(plan);
     for (std::size_t i = 0; i < schedule_.instances.size(); ++i) {
@@ -55,16 +63,12 @@ class PhasePlanner {
   }
 
  private:
-  void place_buffers(PhasePlan& plan) {
-    const Bytes guard = round_up(options_.guard, kAlignment);
-    std::vector<Request> requests;
-    for (const Buffer& buffer : buffers_.buffers) {
-      requests.push_back({buffer.bytes + 2 * guard, buffer.first_step, buffer.last_step});
-    }
-    const Placement placement = place(requests);
+  void place_buffers(PhasePlan& plan, Bytes enough) {
+    const Placement placement = place(requests_, enough);
     plan.transient_bytes = placement.bytes;
-    plan.lower_bound = lower_bound(requests);
-    for (std::size_t b = 0; b < requests.size(); ++b) {
+    plan.lower_bound = bound();
+    const Bytes guard = round_up(options_.guard, kAlignment);
+    for (std::size_t b = 0; b < requests_.size(); ++b) {
       places_.push_back({set_.persistent_bytes + placement.offsets[b] + guard, buffers_.buffers[b].bytes});
     }
   }
@@ -125,6 +129,7 @@ class PhasePlanner {
   const PlanSet& set_;
   const PlanOptions& options_;
   BufferSet buffers_;
+  std::vector<Request> requests_;
   std::vector<Place> places_;
 };
 
@@ -145,11 +150,15 @@ std::string storage_name(const Graph& graph, ValueId value) {
 PlanSet make_plan_set(std::span<const ScheduledPhase> phases, const PlanOptions& options) {
   PlanSet set;
   place_persistents(phases, set);
+  std::vector<PhasePlanner> planners;
   Bytes transient = 0, bound = 0;
   for (const ScheduledPhase& phase : phases) {
-    set.phases.push_back(PhasePlanner(phase, set, options).run());
+    planners.emplace_back(phase, set, options);
+    bound = std::max(bound, planners.back().bound());
+  }
+  for (PhasePlanner& planner : planners) {
+    set.phases.push_back(planner.run(std::max(bound, transient)));
     transient = std::max(transient, set.phases.back().transient_bytes);
-    bound = std::max(bound, set.phases.back().lower_bound);
   }
   set.arena_bytes = set.persistent_bytes + transient;
   set.lower_bound_bytes = set.persistent_bytes + bound;

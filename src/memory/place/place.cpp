@@ -1,5 +1,6 @@
 #include "memory/place/place.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "memory/place/lower_bound.h"
@@ -18,11 +19,13 @@ constexpr Bytes kTolerance = 500;  // 1/500 = 0.2 %
 
 }  // namespace
 
-Placement place(std::span<const Request> requests) {
-  const Bytes bound = lower_bound(requests);
+Placement place(std::span<const Request> requests) { return place(requests, 0); }
+
+Placement place(std::span<const Request> requests, Bytes enough) {
+  const Bytes bound = std::max(lower_bound(requests), enough);
   Placement best = kCheap[0](requests);
   for (const Strategy strategy : std::span(kCheap).subspan(1)) {
-    if (best.bytes == bound) return best;
+    if (best.bytes <= bound) return best;
     Placement other = strategy(requests);
     if (other.bytes < best.bytes) best = std::move(other);
   }

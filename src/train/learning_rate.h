@@ -12,16 +12,17 @@ enum class LearningRateKind : std::uint8_t { constant, steps, cosine, one_cycle 
 struct LearningRateSpec {
   LearningRateKind kind = LearningRateKind::constant;
   double peak = 0.1;
-  std::int64_t iterations = 1;     // of the whole run
-  std::int64_t warm_up = 0;        // iterations of linear rise from zero (not for one-cycle, which rises by itself)
+  std::int64_t iterations = 1;  // of the whole run
+  std::int64_t warm_up = 0;     // iterations of linear rise from zero (not for one-cycle, which rises by itself)
   std::vector<std::int64_t> milestones;  // steps: multiply by `factor` at each of these iterations
   double factor = 0.1;
-  double rise = 0.3;               // one-cycle: share of the run spent rising
-  double start_divisor = 25;       // one-cycle: starts at peak / start_divisor ...
-  double end_divisor = 1e4;        // ... and ends at that / end_divisor, as PyTorch's OneCycleLR with cosine annealing
+  double rise = 0.3;          // one-cycle: share of the run spent rising
+  double start_divisor = 25;  // one-cycle: starts at peak / start_divisor ...
+  double end_divisor = 1e4;   // ... and ends at that / end_divisor, as PyTorch's OneCycleLR with cosine annealing
 };
 
-LearningRateKind learning_rate_kind_from_name(std::string_view name);  // constant, steps, cosine, one-cycle
+std::string_view name_of(LearningRateKind kind);
+LearningRateKind learning_rate_kind_from_name(std::string_view name);           // constant, steps, cosine, one-cycle
 double learning_rate_at(const LearningRateSpec& spec, std::int64_t iteration);  // iteration counted from 0
 
 }  // namespace thimble

@@ -17,24 +17,27 @@ namespace thimble {
 struct SparseOptions {
   enum class Method : std::uint8_t { dynamic, fixed };  // dsr | static
   Method method = Method::dynamic;
-  // Dynamic sparse reparameterization: initial threshold, aim of weights pruned a time, tolerance. 0: derived from the network.
+  // Dynamic sparse reparameterization: initial threshold, aim of weights pruned a time, tolerance. 0: derived from the
+  // network.
   double threshold = 1e-3;
   std::int64_t prune_target = 0;
   double tolerance = 0.1;
+  std::int64_t period = 100;  // iterations between two rewirings at first; 2, 4 and 8 times that as the run goes on
 };
 
 struct TrainOptions {
-  CompileRequest compile;         // model, batch, optimizer, budget, levers; sample counts and shapes are filled in from the data
+  CompileRequest
+      compile;  // model, batch, optimizer, budget, levers; sample counts and shapes are filled in from the data
   LearningRateSpec learning_rate;
   Augmentation augmentation = Augmentation::none;
   std::uint64_t seed = 0;
-  std::int64_t iterations = 0;    // of the whole run
+  std::int64_t iterations = 0;      // of the whole run
   std::int64_t evaluate_every = 0;  // iterations; 0: at the end of each epoch
   std::int64_t save_every = 0;      // iterations; 0: at the end of each epoch
   int keep_checkpoints = 2;
-  std::string out_folder;         // empty: nothing is written
-  bool resume = false;            // continue from the newest complete checkpoint in out_folder
-  std::string initial_weights;    // a safetensors file under PyTorch's names; empty: drawn from the seed
+  std::string out_folder;       // empty: nothing is written
+  bool resume = false;          // continue from the newest complete checkpoint in out_folder
+  std::string initial_weights;  // a safetensors file under PyTorch's names; empty: drawn from the seed
   SparseOptions sparse;
 };
 
@@ -81,14 +84,15 @@ struct TrainResult {
 };
 
 // `stop` may be set from a signal handler: the run saves and ends as interrupted.
-TrainResult train(const TrainOptions& options, const Dataset& dataset, OpTable ops, KernelTable kernels, TrainObserver& observer,
-                  const std::atomic<bool>& stop);
+TrainResult train(const TrainOptions& options, const Dataset& dataset, OpTable ops, KernelTable kernels,
+                  TrainObserver& observer, const std::atomic<bool>& stop);
 
 struct EvaluateOptions {
   CompileRequest compile;
   std::string weights;  // a safetensors file, or a checkpoint's folder
 };
 
-EvaluationFacts evaluate_weights(const EvaluateOptions& options, const Dataset& dataset, OpTable ops, KernelTable kernels);
+EvaluationFacts evaluate_weights(const EvaluateOptions& options, const Dataset& dataset, OpTable ops,
+                                 KernelTable kernels);
 
 }  // namespace thimble

@@ -1,0 +1,48 @@
+#include <filesystem>
+
+#include "base/error.h"
+#include "train/checkpoint.h"
+#include "train/initialize.h"
+#include "train/session.h"
+#include "train/train.h"
+#include "train/weights.h"
+
+namespace thimble {
+namespace {
+
+// A file as it is; of a checkpoint its weights; of a run its newest checkpoint's.
+std::string weights_file(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) return path;
+  const std::string manifest = join_text(path, "/", kManifestName);
+  if (std::filesystem::exists(manifest)) return open_checkpoint(path, Check::hashes).path_of(kModelFile);
+  const FoundCheckpoint found = find_newest_complete(path, Check::hashes);
+  require(found.newest.has_value(), path, ": holds no complete checkpoint");
+  return found.newest->path_of(kModelFile);
+}
+
+}  // namespace
+
+EvaluationFacts evaluate_weights(const EvaluateOptions& options, const Dataset& dataset, OpTable ops,
+                                 KernelTable kernels) {
+  CompileRequest request = options.compile;
+  request.model.sample = dataset.info().sample_shape;
+  request.model.classes = dataset.class_count();
+  request.train_samples = 0;
+  request.test_samples = dataset.count(Split::test);
+  request.sparsity = 0;  // files hold sparse tensors with their zeros
+  require(request.test_samples > 0, dataset.info().name, ": has no test samples to evaluate with");
+  CompileResult result = compile(request, ops, kernels);
+  require(result.compiled.has_value(), "evaluation does not fit: it needs ", to_bytes_text(result.smallest_memory),
+          ", the budget is ", to_bytes_text(request.memory.value_or(0)));
+  Session session(*result.compiled);
+  const StateView state = session.state();
+  initialize(state, {.threads = request.target.threads});
+  const std::string path = weights_file(options.weights);
+  import_weights(SafetensorsFile(open_to_read(path)), state);
+  Loader loader(dataset, session.evaluation_batches(request.target.threads));
+  const std::atomic<bool> never = false;
+  const BatchResult sum = *session.evaluate(loader, request.test_samples, never);
+  return {.iteration = 0, .loss = sum.loss, .accuracy = sum.hits / static_cast<double>(request.test_samples)};
+}
+
+}  // namespace thimble

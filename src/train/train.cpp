@@ -1,0 +1,120 @@
+#include "train/train.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "run/meter.h"
+#include "train/checkpoint.h"
+#include "train/initialize.h"
+#include "train/trainer.h"
+#include "train/weights.h"
+
+namespace thimble {
+namespace {
+
+using Tell = std::function<void(const std::string&)>;
+
+// What the data and the run's length decide; the caller need not state it twice.
+TrainOptions resolved(const TrainOptions& asked, const Dataset& dataset) {
+  TrainOptions options = asked;
+  CompileRequest& request = options.compile;
+  request.model.sample = dataset.info().sample_shape;
+  request.model.classes = dataset.class_count();
+  request.train_samples = dataset.count(Split::train);
+  request.test_samples = dataset.count(Split::test);
+  options.learning_rate.iterations = options.iterations;
+  require(options.iterations >= 1, "iterations: found ", options.iterations, ", wanted at least 1");
+  require(std::isfinite(options.learning_rate.peak) && options.learning_rate.peak >= 0, "learning rate: found ",
+          options.learning_rate.peak, ", wanted a finite number, zero or more");
+  require(request.batch <= request.train_samples, "batch: found ", request.batch, ", wanted at most the ",
+          request.train_samples, " training samples of ", dataset.info().name);
+  require(options.keep_checkpoints >= 1, "checkpoints to keep: found ", options.keep_checkpoints,
+          ", wanted at least 1");
+  require(options.sparse.period >= 1, "rewiring period: found ", options.sparse.period, ", wanted at least 1");
+  return options;
+}
+
+struct Continuation {
+  Checkpoint checkpoint;
+  TrainerState trainer;
+};
+
+// Before anything is compiled, since the checkpoint's microbatch is kept. A folder that holds a run already is never
+// written to by another.
+std::optional<Continuation> find_continuation(const TrainOptions& options, const Tell& tell) {
+  if (options.out_folder.empty()) {
+    require(!options.resume, "resume: there is no folder to continue from");
+    return std::nullopt;
+  }
+  if (!options.resume) {
+    const std::vector<CheckpointEntry> known = list_checkpoints(options.out_folder);
+    require(known.empty(), options.out_folder, ": holds the checkpoints of a run already (",
+            known.empty() ? "" : known.front().path, "); continue it with --resume or choose another folder");
+    return std::nullopt;
+  }
+  std::optional<Checkpoint> newest = find_checkpoint(options.out_folder, tell);
+  if (!newest) {
+    tell(join_text(options.out_folder, " holds no complete checkpoint: the run starts from the beginning"));
+    return std::nullopt;
+  }
+  TrainerState trainer = read_trainer_state(*newest);
+  return Continuation{std::move(*newest), std::move(trainer)};
+}
+
+// Returns the trainer's state at the start of the loop.
+TrainerState prepare_state(const TrainOptions& options, const RunRecord& record,
+                           const std::optional<Continuation>& continuation, const StateView& state, const Tell& tell) {
+  if (continuation) {
+    load_state(continuation->checkpoint, state);
+    tell(join_text("continues ", continuation->checkpoint.path, " after ", continuation->trainer.iteration, " of ",
+                   options.iterations, " iterations"));
+    TrainerState trainer = continuation->trainer;
+    trainer.run = record;
+    return trainer;
+  }
+  const CompileRequest& request = options.compile;
+  initialize(state, {.seed = options.seed, .sparsity = request.sparsity, .threads = request.target.threads});
+  if (!options.initial_weights.empty()) {
+    import_weights(SafetensorsFile(open_to_read(options.initial_weights)), state);
+    if (!state.sparse_tensors.empty()) {
+      tell(join_text("sparse tensors took the values of ", options.initial_weights,
+                     " at positions drawn at random; its other weights are not used"));
+    }
+  }
+  TrainerState trainer;
+  trainer.run = record;
+  trainer.sparse_threshold = options.sparse.threshold;
+  return trainer;
+}
+
+}  // namespace
+
+TrainResult train(const TrainOptions& asked, const Dataset& dataset, OpTable ops, KernelTable kernels,
+                  TrainObserver& observer, const std::atomic<bool>& stop) {
+  const Tell tell = [&](const std::string& note) { observer.on_note(note); };
+  TrainOptions options = resolved(asked, dataset);
+  const std::optional<Continuation> continuation = find_continuation(options, tell);
+  if (continuation) {
+    if (!options.compile.microbatch) options.compile.microbatch = continuation->trainer.run.microbatch;
+    const std::int64_t microbatch = std::min(*options.compile.microbatch, options.compile.batch);
+    check_resume(continuation->checkpoint, continuation->trainer.run, record_of(options, dataset.info(), microbatch),
+                 tell);
+  }
+  TrainResult result;
+  result.compile = compile(options.compile, ops, kernels);
+  if (!result.compile.compiled) {
+    result.end = TrainEnd::does_not_fit;
+    result.peak_resident_bytes = peak_resident_bytes();
+    return result;
+  }
+  Compiled& compiled = *result.compile.compiled;
+  observer.on_compiled(compiled);
+  const RunRecord record = record_of(options, dataset.info(), compiled.microbatch);
+  Session session(compiled);
+  TrainerState start = prepare_state(options, record, continuation, session.state(), tell);
+  result.arena_bytes = session.arena_bytes();
+  Trainer(options, dataset, session, std::move(start), observer, stop).run(result);
+  return result;
+}
+
+}  // namespace thimble

@@ -1,0 +1,159 @@
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/error.h"
+#include "run/meter.h"
+#include "train/rewire.h"
+
+namespace thimble {
+namespace {
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+LoaderOptions training_batches(const TrainOptions& options) {
+  return {.split = Split::train,
+          .batch = options.compile.batch,
+          .seed = options.seed,
+          .augmentation = options.augmentation,
+          .threads = options.compile.target.threads};
+}
+
+}  // namespace
+
+double RecentMean::mean(double otherwise) const {
+  const std::size_t filled = std::min(count_, values_.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < filled; ++i) sum += values_[i];
+  return filled == 0 ? otherwise : sum / static_cast<double>(filled);
+}
+
+Trainer::Trainer(const TrainOptions& options, const Dataset& dataset, Session& session, TrainerState state,
+                 TrainObserver& observer, const std::atomic<bool>& stop)
+    : options_(options),
+      session_(session),
+      state_(std::move(state)),
+      observer_(observer),
+      stop_(stop),
+      test_samples_(dataset.count(Split::test)),
+      train_loader_(dataset, training_batches(options)),
+      pools_(sparse_pools(session.state())) {
+  if (test_samples_ > 0) {
+    test_loader_.emplace(dataset, session.evaluation_batches(options.compile.target.threads));
+  }
+  if (!options.out_folder.empty()) folder_.emplace(options.out_folder, state_);
+}
+
+void Trainer::run(TrainResult& result) {
+  result.end = loop();
+  result.peak_resident_bytes = peak_resident_bytes();
+  result.samples_per_second = seconds_ > 0 ? static_cast<double>(samples_) / seconds_ : 0;
+  result.iterations = state_.iteration;
+  result.train_loss = recent_loss_.mean(state_.train_loss);
+  result.test_accuracy = test_accuracy_;
+  result.checkpoint = checkpoint_;
+}
+
+TrainEnd Trainer::loop() {
+  while (state_.iteration < options_.iterations) {
+    if (is_stopped()) return save() ? TrainEnd::interrupted : TrainEnd::diverged;
+    if (!iterate()) return TrainEnd::diverged;
+    rewire_if_due();
+    if (is_due(options_.evaluate_every)) evaluate();
+    if (is_due(options_.save_every)) {
+      if (!save()) return TrainEnd::diverged;
+      if (is_over_budget()) return TrainEnd::over_budget;
+    }
+  }
+  // A finished run that is continued has nothing left to do but to be measured.
+  if (!test_accuracy_) evaluate();
+  return is_over_budget() ? TrainEnd::over_budget : TrainEnd::finished;
+}
+
+bool Trainer::iterate() {
+  const double started = seconds_now();
+  const LoaderPosition position = train_loader_.position_of(state_.iteration);
+  const std::int64_t samples = train_loader_.samples_in(position);
+  RunScalars scalars;
+  scalars.seed = options_.seed;
+  scalars.iteration = state_.iteration;
+  scalars.learning_rate = static_cast<float>(learning_rate_at(options_.learning_rate, state_.iteration));
+  const BatchResult batch = session_.train(train_loader_, position, scalars);
+  const double seconds = seconds_now() - started;
+  ++state_.iteration;
+  state_.position = train_loader_.position_of(state_.iteration);
+  seconds_ += seconds;
+  samples_ += samples;
+
+  IterationFacts facts;
+  facts.iteration = state_.iteration;
+  facts.iterations = options_.iterations;
+  facts.epoch = static_cast<double>(state_.iteration) / static_cast<double>(train_loader_.batches_per_epoch());
+  facts.loss = batch.loss;
+  facts.accuracy = batch.hits / static_cast<double>(samples);
+  facts.learning_rate = static_cast<double>(scalars.learning_rate);
+  facts.samples_per_second = seconds > 0 ? static_cast<double>(samples) / seconds : 0;
+  facts.resident_bytes = resident_bytes();
+  if (folder_) folder_->log().add(facts, seconds);
+  observer_.on_iteration(facts);
+  if (!std::isfinite(batch.loss)) return false;
+  recent_loss_.add(batch.loss);
+  return true;
+}
+
+void Trainer::rewire_if_due() {
+  const SparseOptions& sparse = options_.sparse;
+  if (pools_.slots.empty() || sparse.method != SparseOptions::Method::dynamic) return;
+  if (!rewires_after(state_.iteration, options_.iterations, sparse.period)) return;
+  const std::int64_t target =
+      sparse.prune_target > 0 ? sparse.prune_target : default_prune_target(pools_.position_count());
+  const RewireResult result = rewire(pools_, session_.state().scratch,
+                                     {.seed = options_.seed,
+                                      .iteration = state_.iteration,
+                                      .threshold = state_.sparse_threshold,
+                                      .prune_target = target,
+                                      .tolerance = sparse.tolerance});
+  state_.sparse_threshold = result.threshold;
+}
+
+void Trainer::evaluate() {
+  if (!test_loader_) return;
+  const std::optional<BatchResult> sum = session_.evaluate(*test_loader_, test_samples_, stop_);
+  if (!sum) return;
+  const EvaluationFacts facts{
+      .iteration = state_.iteration, .loss = sum->loss, .accuracy = sum->hits / static_cast<double>(test_samples_)};
+  test_accuracy_ = facts.accuracy;
+  if (folder_) folder_->log().add(facts);
+  observer_.on_evaluation(facts);
+}
+
+bool Trainer::save() {
+  if (!folder_ || saved_iteration_ == state_.iteration) return true;
+  // A loss can be finite when the update that followed it was not.
+  const StateView state = session_.state();
+  if (const Program::Persistent* bad = find_not_finite(state.persistents)) {
+    observer_.on_note(join_text("'", bad->name, "' holds a value that is not finite after iteration ", state_.iteration,
+                                ": nothing was saved"));
+    return false;
+  }
+  state_.train_loss = recent_loss_.mean(state_.train_loss);
+  checkpoint_ = folder_->save(state_, state, options_.keep_checkpoints);
+  saved_iteration_ = state_.iteration;
+  observer_.on_checkpoint(checkpoint_);
+  return true;
+}
+
+bool Trainer::is_due(std::int64_t every) const {
+  const std::int64_t period = every > 0 ? every : train_loader_.batches_per_epoch();
+  return state_.iteration == options_.iterations || state_.iteration % period == 0;
+}
+
+bool Trainer::is_over_budget() const {
+  return options_.compile.memory && peak_resident_bytes() > *options_.compile.memory;
+}
+
+}  // namespace thimble

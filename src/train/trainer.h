@@ -1,0 +1,62 @@
+// The loop: iterations, evaluations, rewirings, checkpoints and the ways a run can end.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "train/run_folder.h"
+#include "train/session.h"
+#include "train/sparse_pools.h"
+
+namespace thimble {
+
+// Mean of the last values, at most as many as it holds.
+class RecentMean {
+ public:
+  void add(double value) { values_[count_++ % values_.size()] = value; }
+  double mean(double otherwise) const;
+
+ private:
+  std::array<double, 100> values_{};
+  std::size_t count_ = 0;
+};
+
+class Trainer {
+ public:
+  // `state` says where the run stands; the session holds the weights of that moment.
+  Trainer(const TrainOptions& options, const Dataset& dataset, Session& session, TrainerState state,
+          TrainObserver& observer, const std::atomic<bool>& stop);
+
+  void run(TrainResult& result);
+
+ private:
+  TrainEnd loop();
+  bool iterate();  // false: the loss is no number any more
+  void rewire_if_due();
+  void evaluate();
+  bool save();  // false: the state is not finite and was not saved
+  bool is_due(std::int64_t every) const;
+  bool is_over_budget() const;
+  bool is_stopped() const { return stop_.load(std::memory_order_relaxed); }
+
+  const TrainOptions& options_;
+  Session& session_;
+  TrainerState state_;
+  TrainObserver& observer_;
+  const std::atomic<bool>& stop_;
+  std::int64_t test_samples_;
+
+  Loader train_loader_;
+  std::optional<Loader> test_loader_;
+  std::optional<RunFolder> folder_;
+  SparsePools pools_;
+
+  RecentMean recent_loss_;
+  double seconds_ = 0;  // of training iterations
+  std::int64_t samples_ = 0;
+  std::int64_t saved_iteration_ = -1;
+  std::string checkpoint_;
+  std::optional<double> test_accuracy_;
+};
+
+}  // namespace thimble

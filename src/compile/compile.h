@@ -27,7 +27,7 @@ struct Configuration {
 };
 
 struct CompileRequest {
-  ModelSpec model;                         // its `samples` and `mode` are set by the compiler
+  ModelSpec model;  // its `samples` and `mode` are set by the compiler
   std::int64_t batch = 100;
   std::optional<std::int64_t> microbatch;  // none: chosen by predicted time among those that fit
   std::int64_t train_samples = 0;          // samples in an epoch; a remainder makes one more batch size. 0: none
@@ -36,10 +36,10 @@ struct CompileRequest {
   DType precision = DType::f32;
   Master master = Master::f32;
   double sparsity = 0;
-  std::set<std::string> allowed;           // levers the user allows by name: "microbatch-norm"
+  std::set<std::string> allowed;  // levers the user allows by name: "microbatch-norm"
   Target target;
-  std::optional<Bytes> memory;             // budget of the whole process; none: unconstrained
-  bool recompute = true;                   // false: only what is never kept is made anew
+  std::optional<Bytes> memory;  // budget of the whole process; none: unconstrained
+  bool recompute = true;        // false: only what is never kept is made anew
   Configuration configuration;
 };
 
@@ -47,7 +47,8 @@ struct PointSummary {
   std::int64_t microbatch = 0;
   Bytes arena_bytes = 0;
   Bytes lower_bound_bytes = 0;
-  double seconds = 0;  // predicted, for one iteration
+  Bytes process_bytes = 0;  // arena and reserve: the budget that this point needs
+  double seconds = 0;       // predicted, for one iteration
   double recompute_flops_ratio = 0;
   std::string strategy;
 };

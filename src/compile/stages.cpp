@@ -29,7 +29,11 @@ bool is_batch_coupled(const Graph& graph) {
 }
 
 Stages::Stages(const CompileRequest& request, std::int64_t microbatch, OpTable ops, KernelTable kernels)
-    : request_(request), microbatch_(microbatch), ops_(ops), kernels_(kernels), turns_(iteration_turns(request.batch, microbatch)) {
+    : request_(request),
+      microbatch_(microbatch),
+      ops_(ops),
+      kernels_(kernels),
+      turns_(iteration_turns(request.batch, microbatch)) {
   for (const PhaseTurn& turn : turns_) add_phase(turn.phase);
   const std::int64_t rest = request.train_samples % request.batch;
   if (request.train_samples > 0 && rest > 0) {
@@ -137,7 +141,8 @@ Stages::Planned Stages::plan(const NamedKeep& named, const std::string& strategy
   std::vector<ScheduledPhase> phases;
   for (std::size_t p = 0; p < schedules.size(); ++p) phases.push_back({selected_[p].get(), &schedules[p]});
   Planned planned;
-  planned.plans = make_plan_set(phases, {.buffers = buffers(), .guard = request_.configuration.guard ? kGuardBytes : 0});
+  planned.plans =
+      make_plan_set(phases, {.buffers = buffers(), .guard = request_.configuration.guard ? kGuardBytes : 0});
   PointSummary& point = planned.point;
   point.microbatch = microbatch_;
   point.arena_bytes = planned.plans.arena_bytes;
@@ -154,9 +159,11 @@ Stages::Planned Stages::plan(const NamedKeep& named, const std::string& strategy
   }
   point.recompute_flops_ratio = recomputed / std::max(flops - recomputed, 1.0);
   ReserveFacts facts{.target = request_.target, .arena_bytes = planned.plans.arena_bytes};
-  for (std::size_t p = 0; p < schedules.size(); ++p) facts.step_count += static_cast<std::int64_t>(schedules[p].steps.size());
+  for (std::size_t p = 0; p < schedules.size(); ++p)
+    facts.step_count += static_cast<std::int64_t>(schedules[p].steps.size());
   for (const Choice& choice : busiest().selected().choices) facts.resident_kernel_bytes += choice.resident;
   planned.reserve = predict_reserve(facts);
+  point.process_bytes = point.arena_bytes + planned.reserve.total();
   return planned;
 }
 
@@ -178,7 +185,8 @@ Compiled Stages::finish(Planned planned) {
     for (const Choice& choice : selected.choices) bytes.push_back(choice.workspace);
   }
   std::vector<PhaseToVerify> phases;
-  for (std::size_t p = 0; p < compiled.phases.size(); ++p) phases.push_back({&compiled.phases[p].training, workspaces[p]});
+  for (std::size_t p = 0; p < compiled.phases.size(); ++p)
+    phases.push_back({&compiled.phases[p].training, workspaces[p]});
   verify_plan(phases, compiled.plans);
   return compiled;
 }

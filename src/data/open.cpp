@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "data/cifar10.h"
 #include "data/file.h"
 #include "data/glyphs.h"
@@ -72,29 +73,16 @@ std::string find_folder(const Kind& kind, const std::string& root) {
   return found == places.end() ? std::string() : *found;
 }
 
-// Single-letter changes that turn one word into the other.
-std::int64_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::int64_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<std::int64_t>(j);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::int64_t diagonal = std::exchange(row[0], static_cast<std::int64_t>(i + 1));
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::int64_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
 [[noreturn]] void fail_unknown(std::string_view name) {
+  std::vector<std::string> names;
   std::string known;
-  for (const Kind& kind : kKinds) known += join_text(known.empty() ? "" : ", ", kind.name);
-  const auto nearest = std::min_element(kKinds.begin(), kKinds.end(), [&](const Kind& a, const Kind& b) {
-    return edit_distance(name, a.name) < edit_distance(name, b.name);
-  });
-  fail_user(join_text("data set '", name, "' is unknown; did you mean '", nearest->name, "'? Known: ", known,
-                      ", or the path of a folder"));
+  for (const Kind& kind : kKinds) {
+    names.emplace_back(kind.name);
+    known += join_text(known.empty() ? "" : ", ", kind.name);
+  }
+  const std::string nearest = nearest_word(name, names);
+  fail_user(join_text("data set '", name, "' is unknown", nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
+                      nearest.empty() ? ". " : " ", "Known: ", known, ", or the path of a folder"));
 }
 
 std::unique_ptr<Dataset> open_named(const Kind& kind, const std::string& root, OpenArguments arguments) {

@@ -1,0 +1,70 @@
+#include "cli/advice.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace thimble::cli {
+namespace {
+
+struct Trial {
+  std::string option;
+  CompileRequest request;
+};
+
+bool is_coupled(const CompileRequest& request, OpTable ops) {
+  ModelSpec spec = request.model;
+  spec.samples = 1;
+  return is_batch_coupled(build_model(spec, ops).graph);
+}
+
+// Least harmful first.
+std::vector<Trial> make_trials(const CompileRequest& request, OpTable ops) {
+  std::vector<Trial> trials;
+  const auto add = [&](std::string option, auto&& change) {
+    trials.push_back({std::move(option), request});
+    change(trials.back().request);
+  };
+  if (!request.recompute) add("--recompute auto", [](CompileRequest& r) { r.recompute = true; });
+  if (request.microbatch) add("--microbatch auto", [](CompileRequest& r) { r.microbatch.reset(); });
+  const bool coupled = is_coupled(request, ops);
+  if (coupled && !request.allowed.contains("microbatch-norm")) {
+    const std::string twin = request.model.name + "-gn";
+    add(twin + " (group norm) instead of " + request.model.name, [&](CompileRequest& r) { r.model.name = twin; });
+    add("--allow microbatch-norm", [](CompileRequest& r) { r.allowed.insert("microbatch-norm"); });
+  }
+  if (request.optimizer.kind == OptimizerKind::adamw || request.optimizer.kind == OptimizerKind::nesterov) {
+    add("--optimizer momentum", [](CompileRequest& r) { r.optimizer.kind = OptimizerKind::momentum; });
+  }
+  if (request.precision == DType::f32) add("--precision bf16", [](CompileRequest& r) { r.precision = DType::bf16; });
+  if (request.master == Master::f32) {
+    add(request.precision == DType::f32 ? "--precision bf16 --master none" : "--master none", [](CompileRequest& r) {
+      r.precision = DType::bf16;
+      r.master = Master::none;
+    });
+  }
+  if (request.sparsity == 0) add("--sparsity 0.8", [](CompileRequest& r) { r.sparsity = 0.8; });
+  if (coupled && request.batch > 1) {
+    const std::int64_t half = request.batch / 2;
+    add(join_text("--batch ", half), [&](CompileRequest& r) { r.batch = half; });
+  }
+  return trials;
+}
+
+}  // namespace
+
+std::vector<Advice> find_advice(const CompileRequest& request, Bytes smallest_memory, OpTable ops,
+                                KernelTable kernels) {
+  std::vector<Advice> found;
+  for (const Trial& trial : make_trials(request, ops)) {
+    const CompileResult result = compile(trial.request, ops, kernels);
+    if (result.smallest_memory >= smallest_memory && !result.compiled) continue;
+    found.push_back({trial.option, result.compiled.has_value(), result.smallest_memory});
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Advice& a, const Advice& b) {
+    return a.fits != b.fits ? a.fits : !a.fits && a.smallest_memory < b.smallest_memory;
+  });
+  return found;
+}
+
+}  // namespace thimble::cli

@@ -1,0 +1,14 @@
+// What the process asks of the system for itself: memory that goes back when it is freed, and signals.
+#pragma once
+
+#include <atomic>
+
+namespace thimble::cli {
+
+// Before anything else: no huge pages behind our back, one heap, freed memory returned at once.
+void prepare_process();
+
+// From here on the first SIGINT or SIGTERM sets the flag and the second ends the process.
+const std::atomic<bool>& stop_on_signal();
+
+}  // namespace thimble::cli

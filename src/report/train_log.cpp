@@ -1,0 +1,92 @@
+#include "report/train_log.h"
+
+#include "report/plan_report.h"
+#include "report/table.h"
+
+namespace thimble {
+namespace {
+
+void print_header(std::FILE* out, const TrainOptions& options, const DatasetInfo& data) {
+  const CompileRequest& request = options.compile;
+  std::fprintf(out, "data    %s, %s training and %s test samples of %s, augmentation %s\n", data.name.c_str(),
+               with_commas(data.train_count).c_str(), with_commas(data.test_count).c_str(),
+               to_text(data.sample_shape).c_str(), std::string(name_of(options.augmentation)).c_str());
+  const double epochs = static_cast<double>(options.iterations) /
+                        static_cast<double>((data.train_count + request.batch - 1) / request.batch);
+  std::fprintf(out, "run     %s iterations (%.3g epochs), lr %g %s, seed %llu%s%s\n",
+               with_commas(options.iterations).c_str(), epochs, options.learning_rate.peak,
+               std::string(name_of(options.learning_rate.kind)).c_str(), static_cast<unsigned long long>(options.seed),
+               options.out_folder.empty() ? "; no --out: nothing is written" : ", in ", options.out_folder.c_str());
+  std::fprintf(out, "budget  %s\n", request.memory ? to_bytes_text(*request.memory).c_str() : "none");
+  std::fflush(out);
+}
+
+double share(Bytes a, Bytes b) { return static_cast<double>(a) / static_cast<double>(b > 0 ? b : 1); }
+
+}  // namespace
+
+TrainLog::TrainLog(const TrainOptions& options, const DatasetInfo& data, const ProgressStyle& style)
+    : out_(style.out), is_quiet_(style.kind == ProgressStyle::Kind::none), progress_(style, options.compile.memory) {
+  if (!is_quiet_) print_header(out_, options, data);
+}
+
+void TrainLog::on_compiled(const Compiled& compiled) {
+  figures_ = figures_of(compiled);
+  if (is_quiet_) return;
+  progress_.say("model   " + request_line(compiled.request, compiled.microbatch));
+  progress_.say(
+      join_text("plan    arena ", to_mib(figures_->tensor_bytes),
+                format(" (%.2f of the lower bound)", share(figures_->tensor_bytes, figures_->lower_bound_bytes)),
+                ", process at most ", to_mib(figures_->process_bytes), ", recomputes ",
+                to_percent(figures_->recompute_flops_ratio), "; conventional: ", to_mib(figures_->baseline_bytes)));
+}
+
+void TrainLog::on_note(const std::string& note) { progress_.say("note    " + note); }
+
+void TrainLog::on_evaluation(const EvaluationFacts& facts) {
+  if (is_quiet_) return;
+  progress_.say(format("test    iteration %lld  loss %.4f  accuracy %.2f %%", static_cast<long long>(facts.iteration),
+                       facts.loss, 100 * facts.accuracy));
+}
+
+void TrainLog::on_checkpoint(const std::string& path) {
+  if (!is_quiet_) progress_.say("saved   " + path);
+}
+
+void TrainLog::print_closing(const TrainResult& result) {
+  progress_.finish();
+  if (is_quiet_ || !figures_) return;
+  Table table;
+  const auto add = [&](const char* name, Bytes bytes, std::string note) {
+    table.add({name, to_mib(bytes), with_commas(bytes) + " B", std::move(note)});
+  };
+  add("conventional", figures_->baseline_bytes, "tensors alone, kept by conventional rules");
+  add("planned", figures_->tensor_bytes,
+      format("arena: %.1f times less", share(figures_->baseline_bytes, figures_->tensor_bytes)));
+  add("promised", figures_->process_bytes, "arena and reserve");
+  add("measured", result.peak_resident_bytes, "the most that was resident, ever");
+  if (figures_->budget_bytes)
+    add("budget", *figures_->budget_bytes, result.peak_resident_bytes <= *figures_->budget_bytes ? "held" : "EXCEEDED");
+  std::fprintf(out_, "\n");
+  table.print(out_, 0);
+  std::fprintf(out_, "%s iterations, loss %.4f, %.1f samples/s", with_commas(result.iterations).c_str(),
+               result.train_loss, result.samples_per_second);
+  if (result.test_accuracy) std::fprintf(out_, ", test accuracy %.2f %%", 100 * *result.test_accuracy);
+  std::fprintf(out_, "\n");
+  if (!result.checkpoint.empty()) std::fprintf(out_, "newest checkpoint: %s\n", result.checkpoint.c_str());
+}
+
+void write_train_json(JsonWriter& json, const PlanFigures& figures, const TrainResult& result) {
+  json.begin_object();
+  write_plan_fields(json, figures, true);
+  json.integer("arena_bytes", result.arena_bytes);
+  json.integer("peak_rss_bytes", result.peak_resident_bytes);
+  json.number("samples_per_second", result.samples_per_second);
+  json.integer("iterations", result.iterations);
+  json.number("train_loss", result.train_loss);
+  result.test_accuracy ? json.number("test_accuracy", *result.test_accuracy) : json.null("test_accuracy");
+  result.checkpoint.empty() ? json.null("checkpoint") : json.text("checkpoint", result.checkpoint);
+  json.end_object();
+}
+
+}  // namespace thimble

@@ -1,5 +1,6 @@
 // How much heap the readers and writers take, counted: files are streamed, never held.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <cstdlib>
 #include <new>
@@ -18,30 +19,29 @@ struct Heap {
 };
 thread_local Heap heap;
 
-// In front of every block stands its size; 16 bytes keep what follows aligned.
-constexpr std::size_t kPrefix = 16;
-
-void* take(std::size_t size) {
-  auto* block = static_cast<std::size_t*>(std::malloc(size + kPrefix));
-  if (block == nullptr) throw std::bad_alloc();
-  *block = size;
-  heap.live += static_cast<std::int64_t>(size);
+void* take(std::size_t size) noexcept {
+  void* block = std::malloc(size);
+  heap.live += static_cast<std::int64_t>(::malloc_usable_size(block));
   heap.peak = std::max(heap.peak, heap.live);
-  return reinterpret_cast<char*>(block) + kPrefix;
+  return block;
 }
 
-void give(void* pointer) noexcept {
-  if (pointer == nullptr) return;
-  auto* block = reinterpret_cast<std::size_t*>(static_cast<char*>(pointer) - kPrefix);
-  heap.live -= static_cast<std::int64_t>(*block);
+void give(void* block) noexcept {
+  heap.live -= static_cast<std::int64_t>(::malloc_usable_size(block));
   std::free(block);
 }
 
 }  // namespace
 
-void* operator new(std::size_t size) { return take(size); }
-void operator delete(void* pointer) noexcept { give(pointer); }
-void operator delete(void* pointer, std::size_t) noexcept { give(pointer); }
+void* operator new(std::size_t size) {
+  void* block = take(size);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return take(size); }
+void operator delete(void* block) noexcept { give(block); }
+void operator delete(void* block, std::size_t) noexcept { give(block); }
+void operator delete(void* block, const std::nothrow_t&) noexcept { give(block); }
 
 namespace thimble {
 namespace {

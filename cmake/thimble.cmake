@@ -1,15 +1,20 @@
 # The three ways this project makes targets: a library a folder, a table from a directory listing, a test program a folder.
 
 add_library(thimble_options INTERFACE)
-target_include_directories(thimble_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
-target_compile_options(thimble_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+target_include_directories(thimble_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+  $<INSTALL_INTERFACE:include/thimble>)
+target_compile_features(thimble_options INTERFACE cxx_std_20)
+# How we build ourselves; those who link us choose their own.
+add_library(thimble_strict INTERFACE)
+target_compile_options(thimble_strict INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
   -ffp-contract=off -fno-math-errno -ffunction-sections -fdata-sections)
+target_link_libraries(thimble_options INTERFACE $<BUILD_INTERFACE:thimble_strict>)
 # -Wrestrict is broken for std::string in g++ 12 (GCC bug 105651).
-target_compile_options(thimble_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
-target_link_options(thimble_options INTERFACE -Wl,--gc-sections)
+target_compile_options(thimble_strict INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+target_link_options(thimble_strict INTERFACE -Wl,--gc-sections)
 if(THIMBLE_SANITIZE)
-  target_compile_options(thimble_options INTERFACE -fsanitize=${THIMBLE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  target_link_options(thimble_options INTERFACE -fsanitize=${THIMBLE_SANITIZE})
+  target_compile_options(thimble_strict INTERFACE -fsanitize=${THIMBLE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(thimble_strict INTERFACE -fsanitize=${THIMBLE_SANITIZE})
 endif()
 find_package(Threads REQUIRED)
 target_link_libraries(thimble_options INTERFACE Threads::Threads nlohmann_json::nlohmann_json ZLIB::ZLIB)

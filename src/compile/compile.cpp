@@ -70,14 +70,18 @@ std::vector<std::int64_t> microbatch_candidates(const CompileRequest& request, b
 
 void check_request(const CompileRequest& request) {
   require(request.batch >= 1, "batch: found ", request.batch, ", wanted at least 1");
-  require(!request.microbatch || *request.microbatch >= 1, "microbatch: found ", request.microbatch.value_or(0), ", wanted at least 1");
-  require(request.sparsity >= 0 && request.sparsity < 1, "sparsity: found ", request.sparsity, ", wanted 0 or more and less than 1");
-  require(request.master == Master::f32 || request.precision == DType::bf16, "--master none goes with --precision bf16");
+  require(!request.microbatch || *request.microbatch >= 1, "microbatch: found ", request.microbatch.value_or(0),
+          ", wanted at least 1");
+  require(request.sparsity >= 0 && request.sparsity < 1, "sparsity: found ", request.sparsity,
+          ", wanted 0 or more and less than 1");
+  require(request.master == Master::f32 || request.precision == DType::bf16,
+          "--master none goes with --precision bf16");
 }
 
 class Compiler {
  public:
-  Compiler(const CompileRequest& request, OpTable ops, KernelTable kernels) : request_(request), ops_(ops), kernels_(kernels) {}
+  Compiler(const CompileRequest& request, OpTable ops, KernelTable kernels)
+      : request_(request), ops_(ops), kernels_(kernels) {}
 
   CompileResult run() {
     check_request(request_);
@@ -86,8 +90,10 @@ class Compiler {
     const bool coupled = is_batch_coupled(build_model(spec, ops_).graph);
     const bool may_split = !coupled || request_.allowed.contains("microbatch-norm");
     require(may_split || !request_.microbatch || *request_.microbatch >= request_.batch, "model '", request_.model.name,
-            "' has batch norm: microbatches change its statistics. Allow that with --allow microbatch-norm, or take the model with "
-            "group norm ('", request_.model.name, "-gn')");
+            "' has batch norm: microbatches change its statistics. Allow that with --allow microbatch-norm, or take "
+            "the model with "
+            "group norm ('",
+            request_.model.name, "-gn')");
     for (const std::int64_t size : microbatch_candidates(request_, may_split)) {
       if (best_ && !could_be_faster(size)) continue;
       consider(size);
@@ -162,10 +168,12 @@ class Compiler {
   void add_reference_figures(Compiled& compiled) const {
     ModelSpec spec = request_.model;
     spec.samples = request_.batch;
-    const Training training = differentiate(build_model(spec, ops_).graph, {.samples = request_.batch}, {request_.optimizer, DType::f32});
+    const Training training =
+        differentiate(build_model(spec, ops_).graph, {.samples = request_.batch}, {request_.optimizer, DType::f32});
     compiled.baseline_bytes = baseline_bytes(training);
     double flops = 0;
-    for (std::int32_t n = 0; n < training.graph.node_count(); ++n) flops += cost_of(training.graph, NodeId{n}, {}).flops;
+    for (std::int32_t n = 0; n < training.graph.node_count(); ++n)
+      flops += cost_of(training.graph, NodeId{n}, {}).flops;
     compiled.flops_per_sample = flops / static_cast<double>(request_.batch);
   }
 
@@ -179,7 +187,9 @@ class Compiler {
 
 }  // namespace
 
-CompileResult compile(const CompileRequest& request, OpTable ops, KernelTable kernels) { return Compiler(request, ops, kernels).run(); }
+CompileResult compile(const CompileRequest& request, OpTable ops, KernelTable kernels) {
+  return Compiler(request, ops, kernels).run();
+}
 
 std::vector<PointSummary> explore(const CompileRequest& request, OpTable ops, KernelTable kernels) {
   return Compiler(request, ops, kernels).explore_points();

@@ -18,7 +18,7 @@ namespace thimble {
 
 // Test configurations: the same results must come out of every one.
 struct Configuration {
-  std::set<std::string> skipped_passes;
+  std::set<std::string> skipped_passes = {};
   bool in_place = true;
   bool reuse = true;
   bool poison = false;

@@ -7,9 +7,9 @@ namespace thimble {
 std::span<const Pass> forward_recipe() {
   static const Pass kRecipe[] = {
       passes::kSimplify,            // first, so that no later pass meets a node that does nothing
-      passes::kFuseNormActivation,  // before gradients: the fused op has its own rule, which re-derives the mask and keeps no output
-      passes::kFuseConvActivation,
-      passes::kFuseAddActivation,
+      passes::kFuseNormActivation,  // before gradients: the fused op has its own rule, which re-derives the mask and
+                                    // keeps no output
+      passes::kFuseConvActivation, passes::kFuseAddActivation,
       passes::kBf16Storage,       // before gradients, so that every gradient takes the type of what it belongs to
       passes::kSparseParameters,  // after storage types are known: pools hold the final type
   };

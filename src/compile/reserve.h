@@ -1,4 +1,5 @@
-// What the process holds beside the arena, predicted from build, instruction set, threads and plan, never from this run's own memory.
+// What the process holds beside the arena, predicted from build, instruction set, threads and plan, never from this
+// run's own memory.
 #pragma once
 
 #include "base/bytes.h"

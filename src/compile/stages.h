@@ -15,11 +15,13 @@ class Stages {
   Stages(const CompileRequest& request, std::int64_t microbatch, OpTable ops, KernelTable kernels);
 
   std::int64_t microbatch() const { return microbatch_; }
-  const Scheduler& busiest() const { return *schedulers_[busiest_]; }  // the phase with the highest peak when all is kept
+  const Scheduler& busiest() const {
+    return *schedulers_[busiest_];
+  }  // the phase with the highest peak when all is kept
   BufferOptions buffers() const;
   Bytes persistent_bytes() const;  // of the busiest phase
 
-  NamedKeep by_name(std::span<const Keep> keep) const;          // from the busiest phase's values
+  NamedKeep by_name(std::span<const Keep> keep) const;  // from the busiest phase's values
   std::vector<Keep> on_busiest(const NamedKeep& keep) const;
 
   // Adds evaluation phases of at most `limit` live bytes; their size depends on the front, never on a budget.

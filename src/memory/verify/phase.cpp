@@ -213,8 +213,7 @@ class Execution {
     return "nothing that was ever written";
   }
 
-  // All inputs were found to hold the terms demanded, so the outputs hold theirs, in a recomputed step as in an
-  // original.
+  // All inputs were found to hold the terms demanded, so the outputs hold theirs, recomputed or not.
   bool write_outputs(const Node& node, const PlannedStep& step, int s) {
     for (std::size_t k = 0; k < step.out.size(); ++k) {
       const ValueId output = node.outputs[k];

@@ -1,6 +1,5 @@
-// The judge of plans: executes every phase symbolically and knows nothing of how plans are made. It sees what a
-// Training demands and what a PlanSet says, and shares no code with the stages in between. Runs on every plan, in
-// release builds too.
+// The judge of plans: executes every phase symbolically, on every plan, in release builds too. It sees what a Training
+// demands and what a PlanSet says, and shares no code with the stages in between.
 #pragma once
 
 #include <optional>

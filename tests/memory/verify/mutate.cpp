@@ -272,17 +272,21 @@ bool read_stale(RealPlan& plan, Dice& dice) {
 
 // A recomputed step becomes a node of its own with one number changed: a random key, a rate, an epsilon.
 bool change_attribute(RealPlan& plan, Dice& dice) {
+  static constexpr std::string_view kNumbers[] = {"key", "eps", "p"};
   const bool wants_random = dice.hits(0.5);
   const Spot spot = pick_step_if(plan, dice, [&](const Spot& s) {
-    const bool has_numbers = std::any_of(
-        s.node().attributes.items().begin(), s.node().attributes.items().end(),
-        [](const Attributes::Item& item) { return item.first == "key" || item.first == "eps" || item.first == "p"; });
+    const bool has_numbers = std::any_of(std::begin(kNumbers), std::end(kNumbers),
+                                         [&](std::string_view name) { return s.node().attributes.has(name); });
     return s.step().is_recompute && has_numbers && (s.node().op->is_random || !wants_random);
   });
   if (!exists(spot)) return false;
   const Node node = spot.node();
   Attributes attributes = node.attributes;
-  const std::string name = attributes.has("key") && dice.hits(0.7) ? "key" : attributes.has("eps") ? "eps" : "p";
+  std::vector<std::string_view> names;
+  for (const std::string_view name : kNumbers) {
+    if (attributes.has(name)) names.push_back(name);
+  }
+  const std::string_view name = names[dice.index(names.size())];
   if (name == "key") {
     attributes.set(name, attributes.integer(name) + 1);
   } else {

@@ -11,20 +11,20 @@ namespace thimble {
 
 namespace {
 
+// Offset and size rather than a range: the sum of an absurd offset and a size may not exist.
 std::string describe(std::span<const Request> requests, const Placement& placement, std::size_t index) {
   const Request& request = requests[index];
-  return join_text("request ", index, " (steps ", request.first_step, " to ", request.last_step, ", bytes ",
-                   placement.offsets[index], " to ", placement.offsets[index] + request.bytes, ")");
+  return join_text("request ", index, " (steps ", request.first_step, " to ", request.last_step, ", ", request.bytes,
+                   " bytes at ", placement.offsets[index], ")");
 }
 
 std::optional<std::string> find_stray(std::span<const Request> requests, const Placement& placement) {
   for (std::size_t index = 0; index < requests.size(); ++index) {
-    const Bytes offset = placement.offsets[index];
+    const Bytes offset = placement.offsets[index], bytes = requests[index].bytes;
     if (offset % kAlignment != 0) {
       return describe(requests, placement, index) + join_text(" is not aligned to ", kAlignment, " bytes");
     }
-    // Compared without a sum, which an absurd offset could overflow.
-    if (offset < 0 || offset > placement.bytes - requests[index].bytes) {
+    if (offset < 0 || placement.bytes < bytes || offset > placement.bytes - bytes) {
       return describe(requests, placement, index) + join_text(" lies outside the ", placement.bytes, " bytes");
     }
   }
@@ -69,6 +69,7 @@ std::optional<std::string> find_collision(std::span<const Request> requests, con
 }  // namespace
 
 std::optional<std::string> find_fault(std::span<const Request> requests, const Placement& placement) {
+  ensure_sound(requests);
   if (placement.offsets.size() != requests.size()) {
     return join_text("placement has ", placement.offsets.size(), " offsets for ", requests.size(), " requests");
   }

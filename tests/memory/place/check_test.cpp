@@ -40,20 +40,21 @@ TEST(Check, AcceptsNeighboursThatTouch) { EXPECT_EQ(fault_of({0, 128}, 192), "no
 TEST(Check, NamesAMissingOffset) { EXPECT_EQ(fault_of({0}, 192), "placement has 1 offsets for 2 requests"); }
 
 TEST(Check, NamesAnOffsetThatIsNotAligned) {
-  EXPECT_EQ(fault_of({0, 120}, 192), "request 1 (steps 2 to 4, bytes 120 to 184) is not aligned to 64 bytes");
+  EXPECT_EQ(fault_of({0, 120}, 192), "request 1 (steps 2 to 4, 64 bytes at 120) is not aligned to 64 bytes");
 }
 
 TEST(Check, NamesWhatLiesOutside) {
-  EXPECT_EQ(fault_of({0, 128}, 191), "request 1 (steps 2 to 4, bytes 128 to 192) lies outside the 191 bytes");
-  EXPECT_EQ(fault_of({-64, 128}, 192), "request 0 (steps 0 to 2, bytes -64 to 36) lies outside the 192 bytes");
-  EXPECT_NE(fault_of({0, std::numeric_limits<Bytes>::max() / 64 * 64}, 192), "none");
+  EXPECT_EQ(fault_of({0, 128}, 191), "request 1 (steps 2 to 4, 64 bytes at 128) lies outside the 191 bytes");
+  EXPECT_EQ(fault_of({-64, 128}, 192), "request 0 (steps 0 to 2, 100 bytes at -64) lies outside the 192 bytes");
+  EXPECT_NE(fault_of({0, std::numeric_limits<Bytes>::max() / 64 * 64}, 192), "none") << "an end that overflows";
+  EXPECT_NE(fault_of({0, 0}, std::numeric_limits<Bytes>::min()), "none") << "negative arena";
 }
 
 TEST(Check, NamesTwoThatOverlap) {
   EXPECT_EQ(fault_of({0, 64}, 192),
-            "request 0 (steps 0 to 2, bytes 0 to 100) and request 1 (steps 2 to 4, bytes 64 to 128) overlap");
-  EXPECT_NE(fault_of({0, 0}, 192), "none");
-  EXPECT_NE(fault_of({64, 0}, 192 + 64), fault_of({0, 0}, 192));
+            "request 0 (steps 0 to 2, 100 bytes at 0) and request 1 (steps 2 to 4, 64 bytes at 64) overlap");
+  EXPECT_NE(fault_of({0, 0}, 192), "none") << "same offset";
+  EXPECT_EQ(fault_of({64, 0}, 192), "none") << "the later one may lie below";
 }
 
 TEST(Check, LetsBytesBeSharedAtDifferentSteps) {

@@ -33,10 +33,10 @@ TEST(Hash, IsFnv1a) {
 TEST(Manifest, ReadsBackTheSame) {
   EXPECT_EQ(parse(to_text(kManifest)), kManifest);
   EXPECT_EQ(parse(to_text(Manifest{})), Manifest{});
-  EXPECT_EQ(
-      to_text(Manifest{.iteration = 1, .files = {{.name = "a", .bytes = 2, .hash = 3}}}),
-      R"({"format":"thimble-checkpoint","version":1,"iteration":1,"files":[{"name":"a","bytes":2,"fnv1a64":"0000000000000003"}]})"
-      "\n");
+  EXPECT_EQ(to_text(Manifest{.iteration = 1, .files = {{.name = "a", .bytes = 2, .hash = 3}}}),
+            R"({"format":"thimble-checkpoint","version":1,"iteration":1,)"
+            R"("files":[{"name":"a","bytes":2,"fnv1a64":"0000000000000003"}]})"
+            "\n");
 }
 
 TEST(Manifest, CutAnywhereIsRefused) {

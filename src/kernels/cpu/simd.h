@@ -90,6 +90,53 @@ THIMBLE_INLINE void add_to(double* sums, Vec a) {
   _mm512_storeu_pd(sums + 8, _mm512_add_pd(_mm512_loadu_pd(sums + 8), high));
 }
 
+// Two vectors of bf16 at the price of one load: the even elements widened, then the odd ones. interleave puts such a pair in order.
+THIMBLE_INLINE void load_even_odd(Vec& even, Vec& odd, const BFloat16* p, int count) {
+  const auto mask = static_cast<__mmask32>((std::uint64_t{1} << count) - 1);
+  const __m512i both = _mm512_maskz_loadu_epi16(mask, p);
+  even.v = _mm512_castsi512_ps(_mm512_slli_epi32(both, 16));
+  odd.v = _mm512_castsi512_ps(_mm512_and_si512(both, _mm512_set1_epi32(static_cast<int>(0xffff0000U))));
+}
+THIMBLE_INLINE void interleave(Vec& even, Vec& odd) {
+  const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  const __m512i high = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  const __m512 first = _mm512_permutex2var_ps(even.v, low, odd.v);
+  odd.v = _mm512_permutex2var_ps(even.v, high, odd.v);
+  even.v = first;
+}
+// Rows become columns: lane j of m[i] changes places with lane i of m[j].
+THIMBLE_INLINE void transpose(Vec (&m)[kLanes]) {
+  __m512 pairs[16], quads[16], halves[16];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) {
+    pairs[2 * i] = _mm512_unpacklo_ps(m[2 * i].v, m[2 * i + 1].v);
+    pairs[2 * i + 1] = _mm512_unpackhi_ps(m[2 * i].v, m[2 * i + 1].v);
+  }
+  // quads[4 g + k]: rows 4 g .. 4 g + 3 of columns k, k + 4, k + 8, k + 12
+#pragma GCC unroll 4
+  for (int g = 0; g < 4; ++g) {
+    const __m512d low = _mm512_castps_pd(pairs[4 * g]), low2 = _mm512_castps_pd(pairs[4 * g + 2]);
+    const __m512d high = _mm512_castps_pd(pairs[4 * g + 1]), high2 = _mm512_castps_pd(pairs[4 * g + 3]);
+    quads[4 * g] = _mm512_castpd_ps(_mm512_unpacklo_pd(low, low2));
+    quads[4 * g + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low, low2));
+    quads[4 * g + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(high, high2));
+    quads[4 * g + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high, high2));
+  }
+  // halves[k]: columns k and k + 8, halves[4 + k]: k + 4 and k + 12, of rows 0 .. 7; the same of rows 8 .. 15 from halves[8] on
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) {
+    halves[k] = _mm512_shuffle_f32x4(quads[k], quads[4 + k], 0x88);
+    halves[4 + k] = _mm512_shuffle_f32x4(quads[k], quads[4 + k], 0xdd);
+    halves[8 + k] = _mm512_shuffle_f32x4(quads[8 + k], quads[12 + k], 0x88);
+    halves[12 + k] = _mm512_shuffle_f32x4(quads[8 + k], quads[12 + k], 0xdd);
+  }
+#pragma GCC unroll 8
+  for (int k = 0; k < 8; ++k) {
+    m[k].v = _mm512_shuffle_f32x4(halves[k], halves[8 + k], 0x88);
+    m[8 + k].v = _mm512_shuffle_f32x4(halves[k], halves[8 + k], 0xdd);
+  }
+}
+
 #else
 
 constexpr Isa kIsa = Isa::avx2;
@@ -162,6 +209,45 @@ THIMBLE_INLINE void add_to(double* sums, Vec a) {
                 high = _mm256_cvtps_pd(_mm256_extractf128_ps(a.v, 1));
   _mm256_storeu_pd(sums, _mm256_add_pd(_mm256_loadu_pd(sums), low));
   _mm256_storeu_pd(sums + 4, _mm256_add_pd(_mm256_loadu_pd(sums + 4), high));
+}
+
+// Two vectors of bf16 at the price of one load: the even elements widened, then the odd ones. interleave puts such a pair in order.
+THIMBLE_INLINE void load_even_odd(Vec& even, Vec& odd, const BFloat16* p, int count) {
+  alignas(32) BFloat16 part[2 * kLanes] = {};
+  if (count < 2 * kLanes) {
+    for (int i = 0; i < count; ++i) part[i] = p[i];
+    p = part;
+  }
+  const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  even.v = _mm256_castsi256_ps(_mm256_slli_epi32(both, 16));
+  odd.v = _mm256_castsi256_ps(_mm256_and_si256(both, _mm256_set1_epi32(static_cast<int>(0xffff0000U))));
+}
+THIMBLE_INLINE void interleave(Vec& even, Vec& odd) {
+  const __m256 low = _mm256_unpacklo_ps(even.v, odd.v), high = _mm256_unpackhi_ps(even.v, odd.v);
+  even.v = _mm256_permute2f128_ps(low, high, 0x20);
+  odd.v = _mm256_permute2f128_ps(low, high, 0x31);
+}
+// Rows become columns: lane j of m[i] changes places with lane i of m[j].
+THIMBLE_INLINE void transpose(Vec (&m)[kLanes]) {
+  __m256 pairs[8], quads[8];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    pairs[2 * i] = _mm256_unpacklo_ps(m[2 * i].v, m[2 * i + 1].v);
+    pairs[2 * i + 1] = _mm256_unpackhi_ps(m[2 * i].v, m[2 * i + 1].v);
+  }
+  // quads[4 g + k]: rows 4 g .. 4 g + 3 of columns k and k + 4
+#pragma GCC unroll 2
+  for (int g = 0; g < 2; ++g) {
+    quads[4 * g] = _mm256_shuffle_ps(pairs[4 * g], pairs[4 * g + 2], 0x44);
+    quads[4 * g + 1] = _mm256_shuffle_ps(pairs[4 * g], pairs[4 * g + 2], 0xee);
+    quads[4 * g + 2] = _mm256_shuffle_ps(pairs[4 * g + 1], pairs[4 * g + 3], 0x44);
+    quads[4 * g + 3] = _mm256_shuffle_ps(pairs[4 * g + 1], pairs[4 * g + 3], 0xee);
+  }
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) {
+    m[k].v = _mm256_permute2f128_ps(quads[k], quads[4 + k], 0x20);
+    m[4 + k].v = _mm256_permute2f128_ps(quads[k], quads[4 + k], 0x31);
+  }
 }
 
 #endif

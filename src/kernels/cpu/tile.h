@@ -39,8 +39,16 @@ using TileFunction = void (*)(const TileWork&) noexcept;
 template <int kRows, int kVectors>
 using TileSums = Vec[kRows][kVectors];
 
+// Two vectors of bf16 are cheaper to widen by even and odd elements than one after the other.
+template <int kVectors, typename B>
+inline constexpr bool kIsSplit = kVectors == 2 && sizeof(B) == 2;
+
 template <int kVectors, typename B>
 THIMBLE_INLINE void load_row(Vec (&row)[kVectors], const B* b, int last_lanes) {
+  if constexpr (kIsSplit<kVectors, B>) {
+    load_even_odd(row[0], row[1], b, kLanes + last_lanes);
+    return;
+  }
   if constexpr (kVectors == 2) row[0] = load(b);
   const B* last = b + (kVectors - 1) * kLanes;
   // AVX2 has no masked load of 16-bit elements: there the whole vector, nearly always met, is worth a branch.
@@ -118,7 +126,12 @@ THIMBLE_INLINE void end_sums(TileSums<kRows, kVectors>& sums, const TileWork& t)
       for (int v = 0; v < kVectors; ++v) sums[r][v] = add(total[v], sums[r][v]);
     }
     if constexpr (kVectors == 2) store(c, sums[r][0]);
-    store_first(c + (kVectors - 1) * kLanes, sums[r][kVectors - 1], t.last_lanes);
+    float* last = c + (kVectors - 1) * kLanes;
+    if (t.last_lanes == kLanes) {  // masked stores are slow on some processors
+      store(last, sums[r][kVectors - 1]);
+    } else {
+      store_first(last, sums[r][kVectors - 1], t.last_lanes);
+    }
   }
 }
 
@@ -140,6 +153,10 @@ void tile(const TileWork& t) noexcept {
         add_rows<kRows, kVectors>(sums, t, inner, a, b);
       }
     }
+  }
+  if constexpr (kIsSplit<kVectors, B>) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) interleave(sums[r][0], sums[r][1]);
   }
   end_sums(sums, t);
 }

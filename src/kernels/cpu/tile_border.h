@@ -26,8 +26,21 @@ THIMBLE_INLINE void fill_zero(float* to, std::int64_t count) {
 template <typename T>
 void transpose_to_f32(float* to, std::int64_t to_row, const T* from, std::int64_t from_row, std::int64_t rows,
                       std::int64_t columns) noexcept {
-  for (std::int64_t j = 0; j < columns; ++j) {
-    for (std::int64_t i = 0; i < rows; ++i) to[j * to_row + i] = widen(from[i * from_row + j]);
+  for (std::int64_t i = 0; i < rows; i += kLanes) {
+    const auto row_lanes = static_cast<int>(smaller(kLanes, rows - i));
+    for (std::int64_t j = 0; j < columns; j += kLanes) {
+      const auto column_lanes = static_cast<int>(smaller(kLanes, columns - j));
+      Vec block[kLanes];
+#pragma GCC unroll 16
+      for (int k = 0; k < kLanes; ++k) {
+        block[k] = k < row_lanes ? load_first(from + (i + k) * from_row + j, column_lanes) : zero();
+      }
+      transpose(block);
+#pragma GCC unroll 16
+      for (int k = 0; k < kLanes; ++k) {
+        if (k < column_lanes) store_first(to + (j + k) * to_row + i, block[k], row_lanes);
+      }
+    }
   }
 }
 

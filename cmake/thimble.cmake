@@ -54,6 +54,16 @@ function(thimble_table out_file)
   file(CONFIGURE OUTPUT ${out_file} CONTENT "${ARG_HEADER}\n${declarations}${ARG_MIDDLE}\n${entries}${ARG_FOOTER}\n" @ONLY)
 endfunction()
 
+# thimble_op_table(out_file files...): the table of ops, from files that each define thimble::ops::<file>::def.
+function(thimble_op_table out_file)
+  thimble_table(${out_file} SOURCES ${ARGN}
+    HEADER "#include \"ops/table.h\"\n\nnamespace thimble::ops {\n"
+    DECLARE "namespace @NAME@ { extern const OpDef def; }"
+    MIDDLE "}  // namespace thimble::ops\n\nnamespace thimble {\n\nOpTable op_table() {\n  static const OpDef* const kOps[] = {"
+    ENTRY "&ops::@NAME@::def,"
+    FOOTER "  };\n  return kOps;\n}\n\n}  // namespace thimble")
+endfunction()
+
 # thimble_test(folder [DEPENDS folder...]): every tests/<folder>/*_test.cpp becomes one program, test_<folder>.
 function(thimble_test folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})

@@ -16,7 +16,8 @@ Evaluation evaluate(const Scheduler& scheduler, std::span<const Keep> keep, cons
   const PhaseSchedule schedule = scheduler.make(keep);
   Evaluation result;
   result.seconds = schedule.seconds;
-  result.recompute_flops_ratio = schedule.flops > 0 ? schedule.recompute_flops / (schedule.flops - schedule.recompute_flops) : 0;
+  result.recompute_flops_ratio =
+      schedule.flops > 0 ? schedule.recompute_flops / (schedule.flops - schedule.recompute_flops) : 0;
   result.live = live_bytes(make_buffers(scheduler.selected(), schedule, options), schedule.steps.size());
   result.peak = result.live.empty() ? 0 : *std::max_element(result.live.begin(), result.live.end());
   return result;

@@ -87,7 +87,8 @@ class FrontSearch {
     return judge((above == archive_.end() ? std::prev(above) : above)->keep);
   }
 
-  // Flips the value that removes most excess a second of extra time, until the target is met. False if it cannot be met this way.
+  // Flips the value that removes most excess a second of extra time, until the target is met. False if it cannot be met
+  // this way.
   bool descend(State& state, Bytes target) {
     while (state.evaluation.peak > target) {
       const double excess = state.evaluation.excess(target);

@@ -1,4 +1,5 @@
-// The front of memory against time for one microbatch: schedules of which none is beaten in both. The search does not know any budget.
+// The front of memory against time for one microbatch: schedules of which none is beaten in both. The search does not
+// know any budget.
 #pragma once
 
 #include <string>
@@ -15,12 +16,12 @@ struct FrontPoint {
   Bytes live_bytes = 0;    // peak of transient buffers, workspace included
   double seconds = 0;      // predicted
   double recompute_flops_ratio = 0;
-  std::string strategy;    // what found it: "keep all", "cheap", "block", "search"
+  std::string strategy;  // what found it: "keep all", "cheap", "block", "search"
 };
 
 struct SearchOptions {
-  int target_count = 96;      // memory targets between the largest and the smallest
-  int rounds = 3;             // sweeps over them, each starting from the best of the last
+  int target_count = 64;  // memory targets between the largest and the smallest
+  int rounds = 1;         // sweeps over them, each starting from the best of the last
   BufferOptions buffers;
 };
 

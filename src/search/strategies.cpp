@@ -5,12 +5,14 @@
 namespace thimble {
 namespace {
 
-// Forward values through which everything later flows: at some point of the forward order they alone are alive among the large ones.
+// Forward values through which everything later flows: at some point of the forward order they alone are alive among
+// the large ones.
 std::vector<ValueId> separators(const Scheduler& scheduler, const std::vector<ValueId>& large) {
   const Graph& graph = scheduler.selected().graph();
   const std::vector<NodeId>& order = scheduler.order();
   std::vector<std::int32_t> place(static_cast<std::size_t>(graph.node_count()));
-  for (std::size_t s = 0; s < order.size(); ++s) place[static_cast<std::size_t>(order[s].index)] = static_cast<std::int32_t>(s);
+  for (std::size_t s = 0; s < order.size(); ++s)
+    place[static_cast<std::size_t>(order[s].index)] = static_cast<std::int32_t>(s);
   const std::int32_t loss = place[static_cast<std::size_t>(graph.value(graph.find(kLoss)).producer.index)];
   struct Span {
     ValueId value;
@@ -22,7 +24,8 @@ std::vector<ValueId> separators(const Scheduler& scheduler, const std::vector<Va
     for (std::int32_t n = 0; n < graph.node_count(); ++n) {
       const std::vector<ValueId>& inputs = graph.node(NodeId{n}).inputs;
       const std::int32_t at = place[static_cast<std::size_t>(n)];
-      if (at <= loss && std::find(inputs.begin(), inputs.end(), value) != inputs.end()) span.used = std::max(span.used, at);
+      if (at <= loss && std::find(inputs.begin(), inputs.end(), value) != inputs.end())
+        span.used = std::max(span.used, at);
     }
     spans.push_back(span);
   }
@@ -68,7 +71,8 @@ std::vector<Strategy> named_strategies(const Scheduler& scheduler) {
     if (stride > 1 && stride >= cuts.size()) break;
     Strategy strategy{"block " + std::to_string(stride), scheduler.keep_all()};
     for (const ValueId value : large) strategy.keep[static_cast<std::size_t>(value.index)] = Keep::retain;
-    for (std::size_t c = stride - 1; c < cuts.size(); c += stride) strategy.keep[static_cast<std::size_t>(cuts[c].index)] = Keep::keep;
+    for (std::size_t c = stride - 1; c < cuts.size(); c += stride)
+      strategy.keep[static_cast<std::size_t>(cuts[c].index)] = Keep::keep;
     Strategy lean{strategy.name + " cheap", strategy.keep};
     for (const ValueId value : large) {
       Keep& mode = lean.keep[static_cast<std::size_t>(value.index)];

@@ -1,4 +1,5 @@
-// Named ways to keep and recompute, known from the literature; the search starts from them and they enter the same front.
+// Named ways to keep and recompute, known from the literature; the search starts from them and they enter the same
+// front.
 #pragma once
 
 #include <string>
@@ -16,8 +17,9 @@ struct Strategy {
 // Values large enough to be worth a decision.
 std::vector<ValueId> large_candidates(const Scheduler& scheduler);
 
-// "keep all"; "cheap": recompute what costs little arithmetic a byte (norms, activations, sums); "block k": keep every k-th value that
-// alone separates the forward pass (Chen et al. 2016), recompute the rest of a segment once; "block k cheap": both.
+// "keep all"; "cheap": recompute what costs little arithmetic a byte (norms, activations, sums); "block k": keep every
+// k-th value that alone separates the forward pass (Chen et al. 2016), recompute the rest of a segment once; "block k
+// cheap": both.
 std::vector<Strategy> named_strategies(const Scheduler& scheduler);
 
 }  // namespace thimble

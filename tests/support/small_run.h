@@ -26,7 +26,7 @@ inline CompileRequest small_request(const std::string& model, std::int64_t batch
   request.optimizer.kind = OptimizerKind::nesterov;
   request.optimizer.weight_decay = 5e-4;
   request.allowed = {"microbatch-norm"};
-  request.target = {detect_isa(), 2};
+  request.target = {detect_isa(), 1};
   return request;
 }
 
@@ -95,7 +95,7 @@ inline double distance(const Weights& a, const Weights& b) {
   for (const auto& [name, bytes] : a) {
     const auto other = b.find(name);
     if (other == b.end() || other->second.size() != bytes.size() || name.starts_with("mask") ||
-        name.starts_with("sum/"))
+        name.starts_with("sum/") || name == kLoss || name == kHits)  // of the last microbatch alone
       continue;
     double difference = 0, norm = 1e-12;
     for (std::size_t i = 0; i + 4 <= bytes.size(); i += 4) {

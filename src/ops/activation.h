@@ -15,7 +15,7 @@ inline void require_activation(std::string_view op, const OpQuery& q) {
   require(word == "none" || word == "relu", op, ": attribute 'activation' is '", word, "', wanted none or relu");
 }
 
-inline double activate(bool is_relu, double value) noexcept { return !is_relu || value > 0 ? value : 0; }
+inline double activate(bool is_relu, double value) noexcept { return is_relu && value <= 0 ? 0 : value; }  // NaN passes
 
 // The gradient of what stood before the activation. Reads the output only where there is a rectifier.
 inline ValueId gradient_before_activation(GradBuilder& g) {

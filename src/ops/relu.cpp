@@ -27,7 +27,7 @@ void reference(const OpQuery&, const Call& call) noexcept {
   const std::int64_t count = call.out[0].shape.count();
   for (std::int64_t i = 0; i < count; ++i) {
     const double x = load(call.in[0], i);
-    store(call.out[0], i, x > 0 ? x : 0);
+    store(call.out[0], i, x <= 0 ? 0 : x);  // NaN passes: a diverging run must not look healthy
   }
 }
 

@@ -1,7 +1,7 @@
 // Packing below a target by ejection, an idea from vehicle routing (Nagata and Braysy 2009). What does not fit below
 // the target waits in a pool. The largest in the pool is put where it throws out the least; what it threw out joins the
 // pool. Whoever had to throw others out becomes harder to throw out itself, which leads the search away from where it
-// has been going in circles. The first target is the lower bound; when the work allotted to a target is used up, the
+// has been going in circles. The first target is the goal; when the work allotted to a target is used up, the
 // next is halfway up to the best found.
 #include <algorithm>
 #include <limits>
@@ -233,15 +233,15 @@ void Search::record() {
 
 }  // namespace
 
-Placement place_by_ejection(std::span<const Request> requests, const Placement& start) {
-  const Bytes bound = lower_bound(requests);
+Placement place_by_ejection(std::span<const Request> requests, const Placement& start, Bytes goal) {
+  const Bytes bound = std::max(lower_bound(requests), goal / kAlignment * kAlignment);
   Search search(requests, start);
   Bytes target = bound, failed = bound;
   for (int count = 0; count < kTargetCount && search.best().bytes > target; ++count) {
     search.pack_below(target);
     if (search.best().bytes > target) failed = target;
     const Bytes room = search.best().bytes - failed;
-    if (room <= bound / kGoodEnough) break;
+    if (search.best().bytes <= bound || room <= bound / kGoodEnough) break;
     target = failed + round_up(room / 2, kAlignment);
   }
   return search.best();

@@ -22,15 +22,16 @@ constexpr Bytes kTolerance = 500;  // 1/500 = 0.2 %
 Placement place(std::span<const Request> requests) { return place(requests, 0); }
 
 Placement place(std::span<const Request> requests, Bytes enough) {
-  const Bytes bound = std::max(lower_bound(requests), enough);
+  const Bytes bound = lower_bound(requests), goal = std::max(bound, enough);
   Placement best = kCheap[0](requests);
   for (const Strategy strategy : std::span(kCheap).subspan(1)) {
-    if (best.bytes <= bound) return best;
+    if (best.bytes <= goal) return best;
     Placement other = strategy(requests);
     if (other.bytes < best.bytes) best = std::move(other);
   }
-  if (best.bytes - bound <= bound / kTolerance) return best;
-  return place_by_ejection(requests, best);
+  // Where more than the lower bound is enough there is no tolerance on top: a byte above would enlarge the arena.
+  if (best.bytes <= goal || (goal == bound && best.bytes - bound <= bound / kTolerance)) return best;
+  return place_by_ejection(requests, best, goal);
 }
 
 }  // namespace thimble

@@ -12,8 +12,8 @@ namespace thimble {
 // only if the others stay more than 0.2 % above the lower bound.
 Placement place(std::span<const Request> requests);
 
-// The same, but content with any placement of at most `enough` bytes: for a plan that shares its arena with a larger
-// one.
+// The same, but content with any placement of at most `enough` bytes: for a plan that shares its
+// arena with a larger one.
 Placement place(std::span<const Request> requests, Bytes enough);
 
 }  // namespace thimble

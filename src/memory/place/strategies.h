@@ -13,8 +13,8 @@ Placement place_by_area(std::span<const Request> requests);    // largest bytes 
 Placement place_first_fit(std::span<const Request> requests);  // as a run would ask for them, each in the lowest gap
 Placement place_best_fit(std::span<const Request> requests);   // as a run would ask for them, each in the tightest gap
 
-// Improves `start`, a placement of the same requests, by a search of bounded work; never worse than `start`, and done
-// as soon as the lower bound is met.
-Placement place_by_ejection(std::span<const Request> requests, const Placement& start);
+// Improves `start`, a placement of the same requests, by a search of bounded work that is done as soon as `goal` bytes
+// or fewer are met; a goal below the lower bound means the lower bound. Never worse than `start`.
+Placement place_by_ejection(std::span<const Request> requests, const Placement& start, Bytes goal);
 
 }  // namespace thimble

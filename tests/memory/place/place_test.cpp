@@ -19,7 +19,7 @@ using Strategy = Placement (*)(std::span<const Request>);
 using Family = std::vector<Request> (*)(int, std::uint64_t);
 
 Placement place_by_ejection_alone(std::span<const Request> requests) {
-  return place_by_ejection(requests, place_by_area(requests));
+  return place_by_ejection(requests, place_by_area(requests), 0);
 }
 
 struct NamedFamily {
@@ -151,11 +151,24 @@ TEST(Place, GivesTheSameTwice) {
   }
 }
 
+TEST(Place, IsContentWithEnoughButMeetsItWhereItCan) {
+  int spared_count = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const std::vector<Request> requests = budgeted_case(40, seed);
+    const Bytes bound = lower_bound(requests), enough = bound + bound / 50 + 1;
+    const Placement placement = place(requests, enough);
+    expect_sound(requests, placement);
+    EXPECT_LE(placement.bytes, enough) << "seed " << seed;
+    if (placement.bytes > bound) ++spared_count;
+  }
+  EXPECT_GT(spared_count, 5) << "what is enough should save work";
+}
+
 TEST(Ejection, IsNeverWorseThanItsStartAndKeepsAPerfectOne) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const std::vector<Request> requests = random_case(60, seed);
     const Placement start = place_first_fit(requests);
-    const Placement improved = place_by_ejection(requests, start);
+    const Placement improved = place_by_ejection(requests, start, 0);
     EXPECT_LE(improved.bytes, start.bytes);
     EXPECT_EQ(improved.strategy, improved.bytes == start.bytes ? "first fit" : "ejection");
   }

@@ -10,14 +10,23 @@
 namespace thimble {
 namespace {
 
+struct WeightsFile {
+  std::string path;
+  std::int64_t iteration = 0;  // of a checkpoint
+};
+
+WeightsFile model_of(const Checkpoint& checkpoint) {
+  return {checkpoint.path_of(kModelFile), checkpoint.manifest.iteration};
+}
+
 // A file as it is; of a checkpoint its weights; of a run its newest checkpoint's.
-std::string weights_file(const std::string& path) {
-  if (!std::filesystem::is_directory(path)) return path;
+WeightsFile find_weights(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) return {.path = path};
   const std::string manifest = join_text(path, "/", kManifestName);
-  if (std::filesystem::exists(manifest)) return open_checkpoint(path, Check::hashes).path_of(kModelFile);
+  if (std::filesystem::exists(manifest)) return model_of(open_checkpoint(path, Check::hashes));
   const FoundCheckpoint found = find_newest_complete(path, Check::hashes);
   require(found.newest.has_value(), path, ": holds no complete checkpoint");
-  return found.newest->path_of(kModelFile);
+  return model_of(*found.newest);
 }
 
 }  // namespace
@@ -37,12 +46,14 @@ EvaluationFacts evaluate_weights(const EvaluateOptions& options, const Dataset& 
   Session session(*result.compiled);
   const StateView state = session.state();
   initialize(state, {.threads = request.target.threads});
-  const std::string path = weights_file(options.weights);
-  import_weights(SafetensorsFile(open_to_read(path)), state);
+  const WeightsFile weights = find_weights(options.weights);
+  import_weights(SafetensorsFile(open_to_read(weights.path)), state);
   Loader loader(dataset, session.evaluation_batches(request.target.threads));
   const std::atomic<bool> never = false;
   const BatchResult sum = *session.evaluate(loader, request.test_samples, never);
-  return {.iteration = 0, .loss = sum.loss, .accuracy = sum.hits / static_cast<double>(request.test_samples)};
+  return {.iteration = weights.iteration,
+          .loss = sum.loss,
+          .accuracy = sum.hits / static_cast<double>(request.test_samples)};
 }
 
 }  // namespace thimble

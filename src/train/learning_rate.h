@@ -14,7 +14,7 @@ struct LearningRateSpec {
   double peak = 0.1;
   std::int64_t iterations = 1;  // of the whole run
   std::int64_t warm_up = 0;     // iterations of linear rise from zero (not for one-cycle, which rises by itself)
-  std::vector<std::int64_t> milestones;  // steps: multiply by `factor` at each of these iterations
+  std::vector<std::int64_t> milestones = {};  // steps: multiply by `factor` at each of these iterations
   double factor = 0.1;
   double rise = 0.3;          // one-cycle: share of the run spent rising
   double start_divisor = 25;  // one-cycle: starts at peak / start_divisor ...

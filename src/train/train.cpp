@@ -61,16 +61,15 @@ std::optional<Continuation> find_continuation(const TrainOptions& options, const
   return Continuation{std::move(*newest), std::move(trainer)};
 }
 
-// Returns the trainer's state at the start of the loop.
-TrainerState prepare_state(const TrainOptions& options, const RunRecord& record,
-                           const std::optional<Continuation>& continuation, const StateView& state, const Tell& tell) {
+StartState prepare_state(const TrainOptions& options, const RunRecord& record,
+                         const std::optional<Continuation>& continuation, const StateView& state, const Tell& tell) {
   if (continuation) {
     load_state(continuation->checkpoint, state);
     tell(join_text("continues ", continuation->checkpoint.path, " after ", continuation->trainer.iteration, " of ",
                    options.iterations, " iterations"));
     TrainerState trainer = continuation->trainer;
     trainer.run = record;
-    return trainer;
+    return {std::move(trainer), continuation->checkpoint.path};
   }
   const CompileRequest& request = options.compile;
   initialize(state, {.seed = options.seed, .sparsity = request.sparsity, .threads = request.target.threads});
@@ -84,7 +83,7 @@ TrainerState prepare_state(const TrainOptions& options, const RunRecord& record,
   TrainerState trainer;
   trainer.run = record;
   trainer.sparse_threshold = options.sparse.threshold;
-  return trainer;
+  return {std::move(trainer), ""};
 }
 
 }  // namespace
@@ -111,7 +110,7 @@ TrainResult train(const TrainOptions& asked, const Dataset& dataset, OpTable ops
   observer.on_compiled(compiled);
   const RunRecord record = record_of(options, dataset.info(), compiled.microbatch);
   Session session(compiled);
-  TrainerState start = prepare_state(options, record, continuation, session.state(), tell);
+  StartState start = prepare_state(options, record, continuation, session.state(), tell);
   result.arena_bytes = session.arena_bytes();
   Trainer(options, dataset, session, std::move(start), observer, stop).run(result);
   return result;

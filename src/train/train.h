@@ -80,7 +80,7 @@ struct TrainResult {
   std::int64_t iterations = 0;
   double train_loss = 0;  // mean of the last 100 iterations or fewer
   std::optional<double> test_accuracy;
-  std::string checkpoint;  // folder of the last one written; empty if none
+  std::string checkpoint;  // folder of the newest one; empty if there is none
 };
 
 // `stop` may be set from a signal handler: the run saves and ends as interrupted.
@@ -89,7 +89,8 @@ TrainResult train(const TrainOptions& options, const Dataset& dataset, OpTable o
 
 struct EvaluateOptions {
   CompileRequest compile;
-  std::string weights;  // a safetensors file, or a checkpoint's folder
+  std::string
+      weights;  // a safetensors file, a checkpoint's folder, or a run's, of which the newest checkpoint is taken
 };
 
 EvaluationFacts evaluate_weights(const EvaluateOptions& options, const Dataset& dataset, OpTable ops,

@@ -32,19 +32,21 @@ double RecentMean::mean(double otherwise) const {
   return filled == 0 ? otherwise : sum / static_cast<double>(filled);
 }
 
-Trainer::Trainer(const TrainOptions& options, const Dataset& dataset, Session& session, TrainerState state,
+Trainer::Trainer(const TrainOptions& options, const Dataset& dataset, Session& session, StartState start,
                  TrainObserver& observer, const std::atomic<bool>& stop)
     : options_(options),
       session_(session),
-      state_(std::move(state)),
+      state_(std::move(start.trainer)),
       observer_(observer),
       stop_(stop),
       test_samples_(dataset.count(Split::test)),
       train_loader_(dataset, training_batches(options)),
-      pools_(sparse_pools(session.state())) {
+      pools_(sparse_pools(session.state())),
+      checkpoint_(std::move(start.checkpoint)) {
   if (test_samples_ > 0) {
     test_loader_.emplace(dataset, session.evaluation_batches(options.compile.target.threads));
   }
+  if (!checkpoint_.empty()) saved_iteration_ = state_.iteration;
   if (!options.out_folder.empty()) folder_.emplace(options.out_folder, state_);
 }
 

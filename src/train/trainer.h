@@ -21,10 +21,15 @@ class RecentMean {
   std::size_t count_ = 0;
 };
 
+struct StartState {
+  TrainerState trainer;
+  std::string checkpoint;  // that it was read from; empty for a run that begins
+};
+
 class Trainer {
  public:
-  // `state` says where the run stands; the session holds the weights of that moment.
-  Trainer(const TrainOptions& options, const Dataset& dataset, Session& session, TrainerState state,
+  // `start` says where the run stands; the session holds the weights of that moment.
+  Trainer(const TrainOptions& options, const Dataset& dataset, Session& session, StartState start,
           TrainObserver& observer, const std::atomic<bool>& stop);
 
   void run(TrainResult& result);
@@ -54,8 +59,8 @@ class Trainer {
   RecentMean recent_loss_;
   double seconds_ = 0;  // of training iterations
   std::int64_t samples_ = 0;
-  std::int64_t saved_iteration_ = -1;
-  std::string checkpoint_;
+  std::string checkpoint_;             // the newest ...
+  std::int64_t saved_iteration_ = -1;  // ... and its iteration
   std::optional<double> test_accuracy_;
 };
 

@@ -1,11 +1,11 @@
 #include "cli/advice.h"
 
-#include <algorithm>
-
 #include "base/error.h"
 
 namespace thimble::cli {
 namespace {
+
+constexpr int kEnough = 3;
 
 struct Trial {
   std::string option;
@@ -53,18 +53,16 @@ std::vector<Trial> make_trials(const CompileRequest& request, OpTable ops) {
 
 }  // namespace
 
-std::vector<Advice> find_advice(const CompileRequest& request, Bytes smallest_memory, OpTable ops,
-                                KernelTable kernels) {
-  std::vector<Advice> found;
+void try_options(const CompileRequest& request, Bytes smallest_memory, OpTable ops, KernelTable kernels,
+                 const std::function<void(const Advice&)>& tell) {
+  int fitting = 0;
   for (const Trial& trial : make_trials(request, ops)) {
+    if (fitting == kEnough) return;
     const CompileResult result = compile(trial.request, ops, kernels);
     if (result.smallest_memory >= smallest_memory && !result.compiled) continue;
-    found.push_back({trial.option, result.compiled.has_value(), result.smallest_memory});
+    tell({trial.option, result.compiled.has_value(), result.smallest_memory});
+    fitting += result.compiled ? 1 : 0;
   }
-  std::stable_sort(found.begin(), found.end(), [](const Advice& a, const Advice& b) {
-    return a.fits != b.fits ? a.fits : !a.fits && a.smallest_memory < b.smallest_memory;
-  });
-  return found;
 }
 
 }  // namespace thimble::cli

@@ -1,8 +1,8 @@
 // What would make a run fit that does not: found by compiling it, never guessed.
 #pragma once
 
+#include <functional>
 #include <string>
-#include <vector>
 
 #include "compile/compile.h"
 
@@ -14,7 +14,9 @@ struct Advice {
   Bytes smallest_memory = 0;
 };
 
-// Options that make the budget fit, or else those that bring the smallest budget down; best first.
-std::vector<Advice> find_advice(const CompileRequest& request, Bytes smallest_memory, OpTable ops, KernelTable kernels);
+// Tries options one by one, least harmful first, and tells of each that makes the budget fit or at least brings the
+// smallest budget down. Ends after three that fit.
+void try_options(const CompileRequest& request, Bytes smallest_memory, OpTable ops, KernelTable kernels,
+                 const std::function<void(const Advice&)>& tell);
 
 }  // namespace thimble::cli

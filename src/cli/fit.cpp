@@ -1,5 +1,6 @@
 #include "cli/fit.h"
 
+#include "cli/advice.h"
 #include "report/plan_report.h"
 #include "report/table.h"
 
@@ -8,23 +9,22 @@ namespace {
 
 constexpr std::size_t kShownTensors = 12;
 
-void print_advice(std::FILE* out, const std::vector<Advice>& advice) {
-  if (advice.empty()) {
-    std::fprintf(out, "\nNo option tried here brings it down; a smaller model or input would.\n");
-    return;
-  }
-  std::fprintf(out, "\nWhat would help (each tried by itself):\n");
-  Table table;
-  for (const Advice& item : advice) {
-    table.add({item.option, item.fits ? "fits" : "needs " + to_mib(item.smallest_memory)});
-  }
-  table.print(out);
+// Each takes seconds to try, so it is told as soon as it is known.
+void print_advice(std::FILE* out, const CompileRequest& request, Bytes smallest_memory, OpTable ops,
+                  KernelTable kernels) {
+  std::fprintf(out, "\nTrying what would help, each by itself:\n");
+  std::fflush(out);
+  bool is_any = false;
+  try_options(request, smallest_memory, ops, kernels, [&](const Advice& advice) {
+    is_any = true;
+    std::fprintf(out, "  %-44s %s\n", advice.option.c_str(),
+                 advice.fits ? "fits" : ("needs " + to_mib(advice.smallest_memory)).c_str());
+    std::fflush(out);
+  });
+  if (!is_any) std::fprintf(out, "  nothing tried here brings it down; a smaller model or input would\n");
 }
 
-}  // namespace
-
-void print_refusal(std::FILE* out, const CompileRequest& request, const CompileResult& result, OpTable ops,
-                   KernelTable kernels) {
+void print_verdict(std::FILE* out, const CompileRequest& request, const CompileResult& result) {
   const Compiled& smallest = *result.smallest;
   std::fprintf(out, "%s\n", request_line(request, smallest.microbatch).c_str());
   std::fprintf(out, "Does not fit %s: the smallest budget that works is %s.\n",
@@ -32,17 +32,25 @@ void print_refusal(std::FILE* out, const CompileRequest& request, const CompileR
   std::fprintf(out, "That is an arena of %s and a reserve of %s, with microbatch %lld.\n",
                to_mib(result.smallest_tensor_bytes).c_str(), to_mib(smallest.reserve.total()).c_str(),
                static_cast<long long>(smallest.microbatch));
-  print_alive(out, smallest, kShownTensors);
-  std::fprintf(out, "Parameters and optimizer state take %s.\n", to_mib(smallest.plans.persistent_bytes).c_str());
-  print_advice(out, find_advice(request, result.smallest_memory, ops, kernels));
 }
 
-void write_refusal(JsonWriter& json, const CompileResult& result) {
+}  // namespace
+
+void refuse_for_people(const CompileRequest& request, const CompileResult& result, OpTable ops, KernelTable kernels) {
+  print_verdict(stdout, request, result);
+  print_alive(stdout, *result.smallest, kShownTensors);
+  std::printf("Parameters and optimizer state take %s.\n", to_mib(result.smallest->plans.persistent_bytes).c_str());
+  print_advice(stdout, request, result.smallest_memory, ops, kernels);
+}
+
+void refuse_as_json(const CompileRequest& request, const CompileResult& result) {
+  JsonWriter json(stdout);
   json.begin_object();
   write_plan_fields(json, figures_of(*result.smallest), false);
   json.integer("smallest_budget_bytes", result.smallest_memory);
   json.integer("smallest_tensor_bytes", result.smallest_tensor_bytes);
   json.end_object();
+  print_verdict(stderr, request, result);
 }
 
 }  // namespace thimble::cli

@@ -1,16 +1,15 @@
 // How a run that does not fit is told, by plan and by train alike.
 #pragma once
 
-#include <cstdio>
-
-#include "cli/advice.h"
-#include "cli/verbs.h"
-#include "report/json_writer.h"
+#include "compile/compile.h"
 
 namespace thimble::cli {
 
-void print_refusal(std::FILE* out, const CompileRequest& request, const CompileResult& result, OpTable ops,
-                   KernelTable kernels);
-void write_refusal(JsonWriter& json, const CompileResult& result);  // the object for the smallest plan
+// On stdout: the smallest budget that works, what is alive at that peak, and the options that would help, tried one by
+// one.
+void refuse_for_people(const CompileRequest& request, const CompileResult& result, OpTable ops, KernelTable kernels);
+
+// On stdout the plan of the smallest budget as one object, on stderr a sentence.
+void refuse_as_json(const CompileRequest& request, const CompileResult& result);
 
 }  // namespace thimble::cli

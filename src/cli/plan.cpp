@@ -30,14 +30,13 @@ ExitCode run_plan(const Arguments& arguments) {
   const auto dataset = open_data(arguments);
   const CompileRequest request = make_request(arguments, dataset.get());
   const CompileResult result = compile(request, op_table(), cpu_kernels());
-  JsonWriter json(stdout);
   const bool writes_json = arguments.flag("json");
   if (!result.compiled) {
-    if (writes_json) write_refusal(json, result);
-    print_refusal(writes_json ? stderr : stdout, request, result, op_table(), cpu_kernels());
+    writes_json ? refuse_as_json(request, result) : refuse_for_people(request, result, op_table(), cpu_kernels());
     return ExitCode::does_not_fit;
   }
   if (writes_json) {
+    JsonWriter json(stdout);
     json.begin_object();
     write_plan_fields(json, figures_of(*result.compiled), true);
     json.end_object();

@@ -2,7 +2,12 @@
 
 #include <malloc.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
 
 namespace thimble::cli {
 namespace {
@@ -27,6 +32,22 @@ void prepare_process() {
   mallopt(M_MMAP_THRESHOLD, kMappedFrom);
   mallopt(M_TRIM_THRESHOLD, kTrimFrom);
   mallopt(M_TOP_PAD, kTopPad);
+}
+
+void release_planning_memory() {
+  malloc_trim(0);
+  std::FILE* maps = std::fopen("/proc/self/maps", "re");
+  if (maps == nullptr) return;
+  char line[512];
+  while (std::fgets(line, sizeof(line), maps) != nullptr) {
+    std::uintptr_t begin = 0, end = 0;
+    char rights[5] = {};
+    // Executable pages of files are never written, hence can be dropped; relocated data looks alike but for that right.
+    const bool is_map = std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &begin, &end, rights) == 3;
+    if (!is_map || std::strcmp(rights, "r-xp") != 0 || std::strchr(line, '/') == nullptr) continue;
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+  std::fclose(maps);
 }
 
 const std::atomic<bool>& stop_on_signal() {

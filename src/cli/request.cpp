@@ -182,8 +182,6 @@ std::unique_ptr<Dataset> open_data(const Arguments& arguments) {
 }
 
 CompileRequest make_request(const Arguments& arguments, const Dataset* dataset) {
-  require(!arguments.model().empty(),
-          "found no model, wanted one behind the verb, such as wrn28-2-gn; 'thimble models' lists them");
   CompileRequest request;
   request.model = make_model(arguments, dataset);
   request.batch = arguments.integer("batch", kDefaultBatch);

@@ -13,6 +13,7 @@
 #include "formats/publish.h"
 #include "ops/table.h"
 #include "report/train_log.h"
+#include "run/meter.h"
 
 namespace thimble::cli {
 namespace {
@@ -74,7 +75,12 @@ class RunLog : public TrainLog {
 
   void on_compiled(const Compiled& compiled) override {
     TrainLog::on_compiled(compiled);
-    if (folder_.empty()) return;
+    if (!folder_.empty()) keep_options(compiled);
+    release_planning_memory();
+  }
+
+ private:
+  void keep_options(const Compiled& compiled) const {
     Arguments kept(Verb::train);
     if (!arguments_.model().empty()) kept.give_model(arguments_.model(), Source::command_line);
     for (const GivenValue& value : arguments_.values()) {
@@ -92,7 +98,6 @@ class RunLog : public TrainLog {
     file.publish();
   }
 
- private:
   std::string folder_;
   const Arguments& arguments_;
 };
@@ -100,7 +105,7 @@ class RunLog : public TrainLog {
 ExitCode tell_end(const TrainResult& result, const TrainOptions& options) {
   switch (result.end) {
     case TrainEnd::finished: return ExitCode::good;
-    case TrainEnd::does_not_fit: return ExitCode::does_not_fit;
+    case TrainEnd::does_not_fit: break;
     case TrainEnd::diverged:
       std::fprintf(stderr, "thimble: training diverged after %lld iterations: the loss is no longer a number. %s\n",
                    static_cast<long long>(result.iterations),
@@ -132,21 +137,27 @@ ExitCode tell_end(const TrainResult& result, const TrainOptions& options) {
 ExitCode run_train(const Arguments& given) {
   Arguments arguments = given;
   if (arguments.has("resume")) read_resumed(arguments);
+  require(!arguments.model().empty(), "train: found no model, wanted one behind the verb");
   const auto dataset = open_data(arguments);
   require(dataset != nullptr, "train: found no --data, wanted a data set's name or folder; 'thimble data' lists them");
   const TrainOptions options = make_train_options(arguments, *dataset);
   check_writable(options.out_folder);
   const ProgressStyle style = make_style(arguments);
   RunLog log(options, dataset->info(), style, arguments);
+  if (const Bytes limit = memory_limit_bytes(); options.compile.memory.value_or(0) > limit) {
+    log.on_note(join_text("the budget is more than the ", to_mib(limit), " that this process may use at all"));
+  }
   const TrainResult result = train(options, *dataset, op_table(), cpu_kernels(), log, stop_on_signal());
-  JsonWriter json(stdout);
   const bool writes_json = arguments.flag("json");
   if (result.end == TrainEnd::does_not_fit) {
-    if (writes_json) write_refusal(json, result.compile);
-    print_refusal(style.out, options.compile, result.compile, op_table(), cpu_kernels());
-  } else {
-    log.print_closing(result);
-    if (writes_json) write_train_json(json, *log.figures(), result);
+    writes_json ? refuse_as_json(options.compile, result.compile)
+                : refuse_for_people(options.compile, result.compile, op_table(), cpu_kernels());
+    return ExitCode::does_not_fit;
+  }
+  log.print_closing(result);
+  if (writes_json) {
+    JsonWriter json(stdout);
+    write_train_json(json, *log.figures(), result);
   }
   return tell_end(result, options);
 }

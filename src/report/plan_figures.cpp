@@ -19,16 +19,26 @@ bool holds(const PlannedBuffer& buffer, ValueId value) {
   return std::find(buffer.values.begin(), buffer.values.end(), value) != buffer.values.end();
 }
 
+// Through views to the value whose bytes they show.
+ValueId without_views(const Graph& graph, ValueId value) {
+  for (;;) {
+    const NodeId producer = graph.value(value).producer;
+    if (!producer.is_valid() || !graph.node(producer).op->is_view) return value;
+    value = graph.node(producer).inputs.front();
+  }
+}
+
 Tenant tenant_at(const Graph& graph, const PhasePlan& plan, const PlannedBuffer& buffer, int step) {
-  Tenant tenant{buffer.values.front(), -1};
+  Tenant tenant{without_views(graph, buffer.values.front()), -1};
   for (int s = buffer.first_step; s <= step; ++s) {
-    for (const ValueId output : graph.node(step_at(plan, s).node).outputs) {
-      if (holds(buffer, output)) tenant.value = output;
+    const Node& node = graph.node(step_at(plan, s).node);
+    for (const ValueId output : node.outputs) {
+      if (!node.op->is_view && holds(buffer, output)) tenant.value = output;
     }
   }
   for (int s = step; s <= buffer.last_step; ++s) {
     for (const ValueId input : graph.node(step_at(plan, s).node).inputs) {
-      if (input == tenant.value) tenant.last_read = s;
+      if (without_views(graph, input) == tenant.value) tenant.last_read = s;
     }
   }
   return tenant;

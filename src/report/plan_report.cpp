@@ -8,6 +8,8 @@
 namespace thimble {
 namespace {
 
+constexpr Bytes kNegligible = 200;  // a tensor this many times smaller than the largest is not worth a line
+
 double ratio(Bytes a, Bytes b) { return static_cast<double>(a) / static_cast<double>(std::max<Bytes>(b, 1)); }
 
 struct NamedBytes {
@@ -132,9 +134,11 @@ void print_alive(std::FILE* out, const Compiled& compiled, std::size_t most) {
   std::fprintf(out, "\nAlive at the peak beside parameters and optimizer state, and what each waits for:\n");
   Table table;
   Bytes rest = 0;
+  std::size_t shown = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const AliveTensor& tensor = tensors[i];
-    if (i < most) {
+    if (i < most && tensor.bytes * kNegligible >= tensors.front().bytes) {
+      ++shown;
       table.add({to_mib(tensor.bytes), with_commas(tensor.bytes) + " B", std::string(tensor.category), tensor.name,
                  tensor.waits_for});
     } else {
@@ -142,7 +146,7 @@ void print_alive(std::FILE* out, const Compiled& compiled, std::size_t most) {
     }
   }
   if (rest > 0)
-    table.add({to_mib(rest), with_commas(rest) + " B", "", join_text(tensors.size() - most, " smaller ones")});
+    table.add({to_mib(rest), with_commas(rest) + " B", "", join_text(tensors.size() - shown, " smaller ones")});
   table.print(out);
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto kBarPause = std::chrono::milliseconds(100);
 constexpr auto kLinePause = std::chrono::seconds(10);
-constexpr std::size_t kNarrowest = 20, kWidestBar = 30;
+constexpr std::size_t kNarrowest = 20, kShortestBar = 4, kLongestBar = 30;
 
 std::size_t terminal_columns(std::FILE* out) {
   winsize size = {};
@@ -41,30 +41,41 @@ std::string draw_bar(double share, std::size_t cells, bool has_unicode) {
 
 double Progress::remaining_seconds(const IterationFacts& facts) const {
   const std::int64_t done = facts.iteration - first_iteration_;
-  if (done <= 0) return NAN;
   const double elapsed = std::chrono::duration<double>(Clock::now() - *started_).count();
   return elapsed / static_cast<double>(done) * static_cast<double>(facts.iterations - facts.iteration);
 }
 
-std::string Progress::facts_text(const IterationFacts& facts) const {
-  std::string text = format("loss %.4f  accuracy %.1f %%  lr %.3g  %.0f samples/s  ", loss_.mean(facts.loss),
-                            100 * accuracy_.mean(facts.accuracy), facts.learning_rate, facts.samples_per_second);
-  text += budget_ ? format("%.1f of %s", static_cast<double>(facts.resident_bytes) / static_cast<double>(kMiB),
-                           to_mib(*budget_).c_str())
-                  : to_mib(facts.resident_bytes);
-  if (facts.iteration < facts.iterations) text += "  ETA " + to_duration(remaining_seconds(facts));
-  return text;
+std::string Progress::memory_text(const IterationFacts& facts) const {
+  if (!budget_) return to_mib(facts.resident_bytes);
+  return format("%.1f of %s", static_cast<double>(facts.resident_bytes) / static_cast<double>(kMiB),
+                to_mib(*budget_).c_str());
+}
+
+std::string Progress::time_text(const IterationFacts& facts) const {
+  const bool is_known = first_iteration_ < facts.iteration && facts.iteration < facts.iterations;
+  return is_known ? "  ETA " + to_duration(remaining_seconds(facts)) : "";
+}
+
+std::string Progress::line_text(const IterationFacts& facts) const {
+  return format("epoch %.2f  iteration %lld/%lld  loss %.4f  accuracy %.1f %%  lr %.3g  %.0f samples/s  ", facts.epoch,
+                static_cast<long long>(facts.iteration), static_cast<long long>(facts.iterations),
+                loss_.mean(facts.loss), 100 * accuracy_.mean(facts.accuracy), facts.learning_rate,
+                1 / sample_seconds_.mean(1)) +
+         memory_text(facts) + time_text(facts);
 }
 
 std::string Progress::bar_text(const IterationFacts& facts, std::size_t columns) const {
-  const std::string count =
-      format(" %lld/%lld  ", static_cast<long long>(facts.iteration), static_cast<long long>(facts.iterations));
-  std::string text = count + facts_text(facts);
+  // Shorter than a line, to leave room for the bar on eighty columns.
+  const std::string text =
+      format(" %lld/%lld loss %.4f acc %.1f %% lr %.3g %.0f/s ", static_cast<long long>(facts.iteration),
+             static_cast<long long>(facts.iterations), loss_.mean(facts.loss), 100 * accuracy_.mean(facts.accuracy),
+             facts.learning_rate, 1 / sample_seconds_.mean(1)) +
+      memory_text(facts) + time_text(facts);
   const std::size_t room = columns > text.size() + 3 ? columns - text.size() - 3 : 0;
-  if (room < 4) return text.substr(0, columns - 1);
+  if (room < kShortestBar) return text.substr(0, columns - 1);
   const double share =
       static_cast<double>(facts.iteration) / static_cast<double>(std::max<std::int64_t>(facts.iterations, 1));
-  return draw_bar(share, std::min(room, kWidestBar), style_.has_unicode) + text;
+  return draw_bar(share, std::min(room, kLongestBar), style_.has_unicode) + text;
 }
 
 bool Progress::is_due(const IterationFacts& facts) const {
@@ -84,6 +95,7 @@ void Progress::show(const IterationFacts& facts) {
   }
   loss_.add(facts.loss);
   accuracy_.add(facts.accuracy);
+  if (facts.samples_per_second > 0) sample_seconds_.add(1 / facts.samples_per_second);
   if (style_.kind == ProgressStyle::Kind::none || !is_due(facts)) return;
   shown_ = Clock::now();
   shown_epoch_ = facts.epoch;
@@ -91,9 +103,7 @@ void Progress::show(const IterationFacts& facts) {
     std::fprintf(style_.out, "\r\033[K%s", bar_text(facts, terminal_columns(style_.out)).c_str());
     has_bar_ = true;
   } else {
-    std::fprintf(style_.out, "epoch %.2f  iteration %lld/%lld  %s\n", facts.epoch,
-                 static_cast<long long>(facts.iteration), static_cast<long long>(facts.iterations),
-                 facts_text(facts).c_str());
+    std::fprintf(style_.out, "%s\n", line_text(facts).c_str());
   }
   std::fflush(style_.out);
 }

@@ -29,7 +29,9 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::string facts_text(const IterationFacts& facts) const;
+  std::string memory_text(const IterationFacts& facts) const;
+  std::string time_text(const IterationFacts& facts) const;
+  std::string line_text(const IterationFacts& facts) const;
   std::string bar_text(const IterationFacts& facts, std::size_t columns) const;
   double remaining_seconds(const IterationFacts& facts) const;
   bool is_due(const IterationFacts& facts) const;
@@ -37,7 +39,7 @@ class Progress {
 
   ProgressStyle style_;
   std::optional<Bytes> budget_;
-  RecentMean loss_, accuracy_;  // over as many iterations as the closing report
+  RecentMean loss_, accuracy_, sample_seconds_;  // over as many iterations as the closing report
   std::optional<Clock::time_point> started_;
   std::int64_t first_iteration_ = 0;
   Clock::time_point shown_;

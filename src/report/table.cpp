@@ -64,6 +64,7 @@ std::string to_percent(double share) { return format("%.1f %%", 100 * share); }
 
 std::string to_duration(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "?";
+  if (seconds < 1) return format("%.3g ms", 1000 * seconds);
   if (seconds < 60) return format("%.1f s", seconds);
   const auto whole = static_cast<std::int64_t>(seconds);
   if (whole < 3600) return format("%dm%02ds", static_cast<int>(whole / 60), static_cast<int>(whole % 60));

@@ -21,6 +21,6 @@ class Table {
 std::string format(const char* pattern, ...) __attribute__((format(printf, 1, 2)));
 std::string with_commas(std::int64_t value);  // "1,467,610"
 std::string to_percent(double share);         // "12.5 %"
-std::string to_duration(double seconds);      // "1.2 s", "3m05s", "2h14m"
+std::string to_duration(double seconds);      // "35 ms", "1.2 s", "3m05s", "2h14m"
 
 }  // namespace thimble

@@ -69,8 +69,8 @@ void TrainLog::print_closing(const TrainResult& result) {
     add("budget", *figures_->budget_bytes, result.peak_resident_bytes <= *figures_->budget_bytes ? "held" : "EXCEEDED");
   std::fprintf(out_, "\n");
   table.print(out_, 0);
-  std::fprintf(out_, "%s iterations, loss %.4f, %.1f samples/s", with_commas(result.iterations).c_str(),
-               result.train_loss, result.samples_per_second);
+  std::fprintf(out_, "%s iterations, loss %.4f", with_commas(result.iterations).c_str(), result.train_loss);
+  if (result.samples_per_second > 0) std::fprintf(out_, ", %.1f samples/s", result.samples_per_second);
   if (result.test_accuracy) std::fprintf(out_, ", test accuracy %.2f %%", 100 * *result.test_accuracy);
   std::fprintf(out_, "\n");
   if (!result.checkpoint.empty()) std::fprintf(out_, "newest checkpoint: %s\n", result.checkpoint.c_str());

@@ -1,0 +1,133 @@
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "cli/run_thimble.h"
+
+namespace thimble::testing {
+namespace {
+
+// Small enough to be planned in a moment, and with norms, shortcuts and something to recompute.
+const Words kPlan = {"plan", "wrn10-1-gn", "--batch", "16", "--threads", "1", "--isa", "generic"};
+
+Words with(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::int64_t sum_of(const nlohmann::json& object) {
+  std::int64_t sum = 0;
+  for (const auto& [name, bytes] : object.items()) sum += bytes.get<std::int64_t>();
+  return sum;
+}
+
+void expect_plan_fields(const nlohmann::json& plan) {
+  for (const char* name : {"model", "batch", "microbatch", "fits", "budget_bytes", "tensor_bytes", "baseline_bytes",
+                           "lower_bound_bytes", "process_bytes", "categories", "reserve", "recompute_flops_ratio",
+                           "flops_per_sample", "steps", "passes", "levers"}) {
+    EXPECT_TRUE(plan.contains(name)) << name;
+  }
+  const nlohmann::json& categories = plan.at("categories");
+  for (const char* name : {"parameters", "gradients", "optimizer", "activations", "workspace", "input", "slack"}) {
+    EXPECT_GE(categories.at(name).get<std::int64_t>(), 0) << name;
+  }
+  for (const char* name : {"code", "libraries", "heap", "stacks", "tables", "margin"}) {
+    EXPECT_GE(plan.at("reserve").at(name).get<std::int64_t>(), 0) << name;
+  }
+  EXPECT_EQ(sum_of(categories), plan.at("tensor_bytes").get<std::int64_t>());
+  EXPECT_EQ(plan.at("tensor_bytes").get<std::int64_t>() + sum_of(plan.at("reserve")),
+            plan.at("process_bytes").get<std::int64_t>());
+  EXPECT_LE(plan.at("lower_bound_bytes"), plan.at("tensor_bytes"));
+}
+
+TEST(Plan, JsonHasEveryFieldAndItsSumsAreRight) {
+  const Outcome outcome = run_thimble(with(kPlan, {"--json"}));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const nlohmann::json plan = outcome.json();
+  expect_plan_fields(plan);
+  EXPECT_EQ(plan.at("model"), "wrn10-1-gn");
+  EXPECT_EQ(plan.at("batch"), 16);
+  EXPECT_TRUE(plan.at("fits").get<bool>());
+  EXPECT_TRUE(plan.at("budget_bytes").is_null());
+  EXPECT_GT(plan.at("flops_per_sample").get<double>(), 1e6);
+}
+
+TEST(Plan, TheSmallestBudgetFitsAndOneByteLessDoesNot) {
+  const Outcome refused = run_thimble(with(kPlan, {"--memory", "1MiB", "--json"}));
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_TRUE(contains(refused.err, "Does not fit"));
+  const nlohmann::json smallest = refused.json();
+  expect_plan_fields(smallest);
+  EXPECT_FALSE(smallest.at("fits").get<bool>());
+  EXPECT_EQ(smallest.at("smallest_tensor_bytes"), smallest.at("tensor_bytes"));
+  EXPECT_EQ(smallest.at("smallest_budget_bytes"), smallest.at("process_bytes"));
+
+  const auto budget = smallest.at("smallest_budget_bytes").get<std::int64_t>();
+  const Outcome fits = run_thimble(with(kPlan, {"--json", "--memory", std::to_string(budget) + "B"}));
+  EXPECT_EQ(fits.code, 0);
+  EXPECT_LE(fits.json().at("process_bytes").get<std::int64_t>(), budget);
+  EXPECT_EQ(run_thimble(with(kPlan, {"--json", "--memory", std::to_string(budget - 1) + "B"})).code, 3);
+}
+
+TEST(Plan, ARefusalNamesTheSmallestBudgetTheTensorsAndTheWaysOut) {
+  const Outcome outcome = run_thimble({"plan", "wrn10-1", "--batch", "16", "--threads", "1", "--memory", "8MiB"});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_TRUE(contains(outcome.out, "Does not fit 8,388,608 B (8.0 MiB): the smallest budget that works is "));
+  EXPECT_TRUE(contains(outcome.out, "Alive at the peak"));
+  EXPECT_TRUE(contains(outcome.out, "--allow microbatch-norm"));
+  EXPECT_TRUE(contains(outcome.out, "wrn10-1-gn (group norm)"));
+}
+
+TEST(Plan, ForPeopleShowsCategoriesReserveAndWhatIsAlive) {
+  const std::string text = run_thimble(with(kPlan, {"--memory", "100MiB"})).out;
+  for (const char* part : {"Fits 104,857,600 B", "activations", "lower bound", "baseline", "libraries", "process",
+                           "Levers in use", "Alive at the peak", "group_norm_grad"}) {
+    EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
+  }
+}
+
+TEST(Plan, ExplainShowsPassesAndKernels) {
+  const std::string text = run_thimble(with(kPlan, {"--explain", "--skip-pass", "fuse_norm_activation"})).out;
+  EXPECT_TRUE(contains(text, "fuse_norm_activation  skipped"));
+  EXPECT_TRUE(contains(text, "conv2d_grad_weight"));
+  EXPECT_TRUE(contains(text, "reference"));
+}
+
+TEST(Plan, TakesTheOptionsOfTrain) {
+  const Outcome outcome =
+      run_thimble(with(kPlan, {"--lr", "0.1", "--epochs", "3", "--out", "nowhere", "--progress", "none"}));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists("nowhere"));
+}
+
+TEST(Plan, AShareIsTakenOfTheLimit) {
+  const auto budget = [](const char* text) {
+    return run_thimble(with(kPlan, {"--json", "--memory", text})).json().at("budget_bytes").get<double>();
+  };
+  EXPECT_NEAR(budget("50%"), budget("auto") / 2, 1);
+}
+
+TEST(Explore, IsAFrontAndEachPointHasItsCommand) {
+  const Outcome outcome = run_thimble({"explore", "wrn10-1-gn", "--batch", "16", "--threads", "1", "--json"});
+  EXPECT_EQ(outcome.code, 0);
+  const nlohmann::json front = outcome.json();
+  ASSERT_GT(front.size(), 5U);
+  EXPECT_EQ(front.at(0).at("time_ratio"), 1.0);
+  for (std::size_t i = 1; i < front.size(); ++i) {
+    EXPECT_GE(front.at(i).at("seconds").get<double>(), front.at(i - 1).at("seconds").get<double>());
+  }
+  const nlohmann::json& last = front.back();
+  const std::string command = last.at("command");
+  EXPECT_TRUE(
+      contains(command, "thimble train wrn10-1-gn --data NAME --batch 16 --threads 1 --microbatch 16 --memory " +
+                            std::to_string(last.at("process_bytes").get<std::int64_t>()) + "B"))
+      << command;
+}
+
+TEST(Explore, MarksThePointThatABudgetTakes) {
+  const Outcome outcome = run_thimble({"explore", "wrn10-1-gn", "--batch", "16", "--threads", "1", "--memory", "1GiB"});
+  EXPECT_TRUE(contains(outcome.out, "<- 1024.0 MiB takes this one"));
+}
+
+}  // namespace
+}  // namespace thimble::testing

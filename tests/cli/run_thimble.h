@@ -1,0 +1,84 @@
+// Runs the real program and catches what it says.
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace thimble::testing {
+
+using Words = std::vector<std::string>;
+
+struct Outcome {
+  int code = -1;  // of the exit; -1 if a signal ended it
+  std::string out, err;
+
+  nlohmann::json json() const { return nlohmann::json::parse(out); }
+};
+
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "thimble-cli-XXXXXX").string();
+    path_ = ::mkdtemp(name.data()) != nullptr ? name : "";
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  ~TempFolder() { std::filesystem::remove_all(path_); }
+
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+inline void write_file(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// `while_running` is called with the child's id once it has been started.
+inline Outcome run_thimble(const Words& words, const std::function<void(pid_t)>& while_running = {}) {
+  const char* given = std::getenv("THIMBLE_BINARY");
+  const std::string program = given != nullptr ? given : "build/release/thimble";
+  const TempFolder folder;
+  const std::string out = folder / "out", err = folder / "err";
+  const pid_t child = fork();
+  if (child == 0) {
+    std::vector<char*> arguments = {const_cast<char*>(program.c_str())};
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    const bool ok =
+        std::freopen(out.c_str(), "wb", stdout) != nullptr && std::freopen(err.c_str(), "wb", stderr) != nullptr;
+    ::unsetenv("THIMBLE_DATA");
+    if (ok) execv(program.c_str(), arguments.data());
+    _exit(127);
+  }
+  if (while_running) while_running(child);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out), read_file(err)};
+}
+
+// A run of moments: small, and its data set needs no files.
+inline Words tiny_train(const Words& more) {
+  Words words = {"train", "lenet-300-100", "--data", "glyphs", "--batch", "16", "--threads", "1", "--steps", "4"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+}  // namespace thimble::testing

@@ -23,7 +23,8 @@ class ListScheduler {
       if (missing_[static_cast<std::size_t>(n)] == 0) ready.push_back(NodeId{n});
     }
     while (!ready.empty()) {
-      const auto best = std::min_element(ready.begin(), ready.end(), [&](NodeId a, NodeId b) { return key(a) < key(b); });
+      const auto best =
+          std::min_element(ready.begin(), ready.end(), [&](NodeId a, NodeId b) { return key(a) < key(b); });
       const NodeId id = *best;
       ready.erase(best);
       order.push_back(id);
@@ -32,7 +33,8 @@ class ListScheduler {
         if (--missing_[static_cast<std::size_t>(follower.index)] == 0) ready.push_back(follower);
       }
     }
-    ensure(static_cast<std::int32_t>(order.size()) == graph_.node_count(), "schedule: updates and readers form a cycle");
+    ensure(static_cast<std::int32_t>(order.size()) == graph_.node_count(),
+           "schedule: updates and readers form a cycle");
     return order;
   }
 
@@ -67,8 +69,8 @@ class ListScheduler {
     }
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
       const Value& value = graph_.value(node.inputs[k]);
-      const bool repeated = std::find(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(k), node.inputs[k]) !=
-                            node.inputs.begin() + static_cast<std::ptrdiff_t>(k);
+      const bool repeated = std::find(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(k),
+                                      node.inputs[k]) != node.inputs.begin() + static_cast<std::ptrdiff_t>(k);
       const bool dies = readers_left_[static_cast<std::size_t>(node.inputs[k].index)] == 1;
       if (!repeated && dies && !is_persistent(value.role)) bytes -= value.type.bytes();
     }
@@ -89,8 +91,28 @@ class ListScheduler {
   std::vector<int> readers_left_;
 };
 
+// What is never kept is unpacked right before its first reader: one dense copy at a time, not all of them at the start.
+std::vector<NodeId> unpack_late(const Graph& graph, const std::vector<NodeId>& order) {
+  std::vector<NodeId> result;
+  std::vector<bool> is_done(static_cast<std::size_t>(graph.node_count()), false);
+  const auto is_packed = [&](NodeId id) { return id.is_valid() && graph.node(id).op->never_kept; };
+  for (const NodeId id : order) {
+    if (is_packed(id)) continue;
+    for (const ValueId input : graph.node(id).inputs) {
+      const NodeId producer = graph.value(input).producer;
+      if (!is_packed(producer) || is_done[static_cast<std::size_t>(producer.index)]) continue;
+      is_done[static_cast<std::size_t>(producer.index)] = true;
+      result.push_back(producer);
+    }
+    result.push_back(id);
+  }
+  return result;
+}
+
 }  // namespace
 
-std::vector<NodeId> order_nodes(const Selected& selected) { return ListScheduler(selected).run(); }
+std::vector<NodeId> order_nodes(const Selected& selected) {
+  return unpack_late(selected.graph(), ListScheduler(selected).run());
+}
 
 }  // namespace thimble

@@ -26,13 +26,15 @@ Bytes baseline_bytes(const Training& training) {
       std::int32_t& last = used[static_cast<std::size_t>(input.index)];
       last = std::max(last, s);
       if (node.op->is_update && graph.value(input).role == Role::gradient) {
-        // A conventional optimizer runs at the end over all gradients, which keep their buffers from iteration to iteration.
+        // A conventional optimizer runs at the end over all gradients, which keep their buffers from iteration to
+        // iteration.
         made[static_cast<std::size_t>(input.index)] = 0;
         last = end;
       }
     }
   }
-  for (auto it = order.rbegin(); it != order.rend(); ++it) {  // backwards: chains of shared buffers end with their last reader
+  for (auto it = order.rbegin(); it != order.rend();
+       ++it) {  // backwards: chains of shared buffers end with their last reader
     const Node& node = graph.node(*it);
     if (!shares_input(*node.op)) continue;
     std::int32_t& last = used[static_cast<std::size_t>(node.inputs.back().index)];

@@ -1,5 +1,5 @@
-// Predicted time of a node from its arithmetic and the bytes it moves. Used to compare plans; never measured, so that a plan is the same
-// on every run.
+// Predicted time of a node from its arithmetic and the bytes it moves. Used to compare plans; never measured, so that a
+// plan is the same on every run.
 #pragma once
 
 #include "ir/graph.h"

@@ -31,20 +31,23 @@ bool Attributes::has(std::string_view name) const { return find(name) != nullptr
 
 std::int64_t Attributes::integer(std::string_view name) const {
   const AttributeValue* value = find(name);
-  ensure(value != nullptr && std::holds_alternative<std::int64_t>(*value), "attribute '", name, "' is missing or not an integer");
+  ensure(value != nullptr && std::holds_alternative<std::int64_t>(*value), "attribute '", name,
+         "' is missing or not an integer");
   return std::get<std::int64_t>(*value);
 }
 
 double Attributes::number(std::string_view name) const {
   const AttributeValue* value = find(name);
-  ensure(value != nullptr && !std::holds_alternative<std::string>(*value), "attribute '", name, "' is missing or not a number");
+  ensure(value != nullptr && !std::holds_alternative<std::string>(*value), "attribute '", name,
+         "' is missing or not a number");
   if (const auto* integer = std::get_if<std::int64_t>(value)) return static_cast<double>(*integer);
   return std::get<double>(*value);
 }
 
 const std::string& Attributes::word(std::string_view name) const {
   const AttributeValue* value = find(name);
-  ensure(value != nullptr && std::holds_alternative<std::string>(*value), "attribute '", name, "' is missing or not a word");
+  ensure(value != nullptr && std::holds_alternative<std::string>(*value), "attribute '", name,
+         "' is missing or not a word");
   return std::get<std::string>(*value);
 }
 

@@ -1,4 +1,5 @@
-// Small ordered list of named values that parameterises a node: integers, numbers and words. A missing name is our error.
+// Small ordered list of named values that parameterises a node: integers, numbers and words. A missing name is our
+// error.
 #pragma once
 
 #include <cstdint>

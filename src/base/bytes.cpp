@@ -55,7 +55,8 @@ Bytes parse_bytes(std::string_view text) {
     require(bytes >= 1 && bytes < 9e18, "size '", text, "' is out of range: wanted at least 1B");
     return static_cast<Bytes>(std::llround(bytes));
   }
-  fail_user(join_text("size '", text, "' is not understood: wanted a number and a unit, such as 64MiB, 64MB, 1GiB or 123456B"));
+  fail_user(join_text("size '", text,
+                      "' is not understood: wanted a number and a unit, such as 64MiB, 64MB, 1GiB or 123456B"));
 }
 
 }  // namespace thimble

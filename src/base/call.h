@@ -1,5 +1,5 @@
-// What a kernel or a reference is handed when it runs: views of memory, scratch and the numbers that change from iteration to
-// iteration. Nothing here owns memory.
+// What a kernel or a reference is handed when it runs: views of memory, scratch and the numbers that change from
+// iteration to iteration. Nothing here owns memory.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +28,10 @@ struct TensorView {
 // Numbers that belong to one iteration or one microbatch and are therefore not attributes of a node.
 struct RunScalars {
   std::uint64_t seed = 0;
-  std::int64_t iteration = 0;      // optimizer updates done so far; 0 in the first iteration
-  std::int64_t sample_offset = 0;  // index, in the batch, of the microbatch's first sample: random keys use batch positions
-  float inverse_batch = 1;         // 1 / samples in this batch: losses and gradients are means over the batch
+  std::int64_t iteration = 0;  // optimizer updates done so far; 0 in the first iteration
+  std::int64_t sample_offset =
+      0;                    // index, in the batch, of the microbatch's first sample: random keys use batch positions
+  float inverse_batch = 1;  // 1 / samples in this batch: losses and gradients are means over the batch
   float learning_rate = 0;
 };
 

@@ -1,5 +1,6 @@
-// Two kinds of failure. require: the user's model, data, flags or budget is at fault. ensure: we broke a promise of our own.
-// A message says where, what was found, what was wanted, and what to do. Used while compiling; the run loop uses Status.
+// Two kinds of failure. require: the user's model, data, flags or budget is at fault. ensure: we broke a promise of our
+// own. A message says where, what was found, what was wanted, and what to do. Used while compiling; the run loop uses
+// Status.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,7 @@ inline std::string to_text(std::string_view text) { return std::string(text); }
 inline std::string to_text(const char* text) { return text; }
 std::string to_text(double value);  // shortest text that reads back as the same number
 template <typename Integer>
-  requires std::is_integral_v<Integer>
-std::string to_text(Integer value) {
-  return std::to_string(value);
-}
+requires std::is_integral_v<Integer> std::string to_text(Integer value) { return std::to_string(value); }
 
 template <typename... Parts>
 std::string join_text(const Parts&... parts) {

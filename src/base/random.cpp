@@ -38,7 +38,8 @@ std::uint64_t random_permuted(RandomKey key, std::uint64_t index, std::uint64_t 
   const int half_bits = (static_cast<int>(std::bit_width(count - 1)) + 1) / 2;
   const std::uint64_t mask = (std::uint64_t{1} << half_bits) - 1;
   std::uint64_t value = index;
-  do {  // walk the cycle until the value falls inside the range; a few steps, since the domain is at most four times larger
+  do {  // walk the cycle until the value falls inside the range; a few steps, since the domain is at most four times
+        // larger
     std::uint64_t left = value >> half_bits, right = value & mask;
     for (std::uint64_t round = 0; round < 6; ++round) {
       const auto bits = random_bits(key, right, round + 2);

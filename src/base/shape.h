@@ -1,5 +1,6 @@
 // A static shape: up to six dimensions, products checked for overflow when the shape is made.
-// Image tensors are (B, H, W, C); convolution weights are (KH, KW, C_in/groups, C_out); linear weights are (C_in, C_out).
+// Image tensors are (B, H, W, C); convolution weights are (KH, KW, C_in/groups, C_out); linear weights are (C_in,
+// C_out).
 #pragma once
 
 #include <array>

@@ -9,8 +9,9 @@
 
 namespace thimble {
 
-// dense: elements in row-major order. pooled: the value is one slot of a pool shared by several values; shape is that of the whole
-// pool, and which part belongs to which slot is run-time data (sparse parameters move non-zeros between layers).
+// dense: elements in row-major order. pooled: the value is one slot of a pool shared by several values; shape is that
+// of the whole pool, and which part belongs to which slot is run-time data (sparse parameters move non-zeros between
+// layers).
 enum class Layout : std::uint8_t { dense, pooled };
 
 struct Type {

@@ -131,7 +131,7 @@ class Compiler {
     std::vector<NamedPoint> front;
     if (known_.empty() || request_.microbatch) {
       // Without a budget the fastest point is the one that recomputes nothing: no search needed.
-      front = full_front(*stages, request_.recompute && request_.memory.has_value());
+      front = full_front(*stages, request_.recompute && is_constrained());
       known_ = front;
     } else {
       front = transferred_front(*stages, known_);
@@ -154,15 +154,20 @@ class Compiler {
     }
   }
 
-  bool fits(const Stages::Planned& planned) const {
-    return !request_.memory || planned.point.arena_bytes + planned.reserve.total() <= *request_.memory;
+  bool is_constrained() const { return request_.memory || request_.tensor_memory; }
+
+  bool fits(const Stages::Planned& planned) const { return fits(planned.point.arena_bytes, planned.reserve); }
+
+  bool fits(Bytes arena, const Reserve& reserve) const {
+    if (request_.tensor_memory && arena > *request_.tensor_memory) return false;
+    return !request_.memory || arena + reserve.total() <= *request_.memory;
   }
 
   // A cheap test before a plan is made: live bytes bound the arena from below.
   bool may_fit(const Stages& stages, const NamedPoint& point) const {
-    if (!request_.memory) return true;
+    if (!is_constrained()) return true;
     const Bytes arena = stages.persistent_bytes() + point.live_bytes;
-    return arena + predict_reserve({.target = request_.target, .arena_bytes = arena}).total() <= *request_.memory;
+    return fits(arena, predict_reserve({.target = request_.target, .arena_bytes = arena}));
   }
 
   void add_reference_figures(Compiled& compiled) const {

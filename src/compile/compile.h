@@ -38,8 +38,9 @@ struct CompileRequest {
   double sparsity = 0;
   std::set<std::string> allowed;  // levers the user allows by name: "microbatch-norm"
   Target target;
-  std::optional<Bytes> memory;  // budget of the whole process; none: unconstrained
-  bool recompute = true;        // false: only what is never kept is made anew
+  std::optional<Bytes> memory;         // budget of the whole process; none: unconstrained
+  std::optional<Bytes> tensor_memory;  // budget of the arena alone, for comparison with papers; none: unconstrained
+  bool recompute = true;               // false: only what is never kept is made anew
   Configuration configuration;
 };
 

@@ -32,7 +32,8 @@ class Differentiator {
  public:
   Differentiator(const Graph& forward, const RuleChoice& rules) : graph_(forward), rules_(rules) {
     for (std::int32_t v = 0; v < graph_.value_count(); ++v) {
-      if (graph_.value(ValueId{v}).role == Role::parameter) leaves_.push_back({ValueId{v}, leaf_of(graph_, ValueId{v})});
+      if (graph_.value(ValueId{v}).role == Role::parameter)
+        leaves_.push_back({ValueId{v}, leaf_of(graph_, ValueId{v})});
     }
     mark_needed();
   }
@@ -119,8 +120,8 @@ Bytes kept_bytes(const Graph& forward, const Graph& graph) {
   return bytes;
 }
 
-// Rules are chosen for the fewest bytes in the union of all that backward reads: a bit mask beside an output that a convolution keeps
-// anyway would be a loss.
+// Rules are chosen for the fewest bytes in the union of all that backward reads: a bit mask beside an output that a
+// convolution keeps anyway would be a loss.
 RuleChoice choose_rules(const Graph& forward) {
   RuleChoice choice;
   Bytes best = -1;
@@ -153,13 +154,15 @@ Training differentiate(const Graph& forward, const Phase& phase, const Different
   Backward backward = Differentiator(forward, choose_rules(forward)).run();
   Training training{phase, std::move(backward.graph)};
   add_updates(training, backward.trained, options);
-  for (const std::string_view metric : {kLoss, kHits}) training.graph.value(training.graph.find(metric)).role = Role::metric;
+  for (const std::string_view metric : {kLoss, kHits})
+    training.graph.value(training.graph.find(metric)).role = Role::metric;
   return training;
 }
 
 Training evaluation(const Graph& forward, const Phase& phase) {
   Training training{phase, forward};
-  for (const std::string_view metric : {kLoss, kHits}) training.graph.value(training.graph.find(metric)).role = Role::metric;
+  for (const std::string_view metric : {kLoss, kHits})
+    training.graph.value(training.graph.find(metric)).role = Role::metric;
   return training;
 }
 

@@ -1,4 +1,5 @@
-// Graph -> Training: adds backward nodes for just the parameters asked for, then accumulation and updates as the phase demands.
+// Graph -> Training: adds backward nodes for just the parameters asked for, then accumulation and updates as the phase
+// demands.
 #pragma once
 
 #include "grad/optimizer.h"
@@ -8,7 +9,8 @@ namespace thimble {
 
 struct DifferentiateOptions {
   OptimizerSpec optimizer;
-  DType state_dtype = DType::f32;  // of optimizer state and accumulators of parameters stored as bf16: bf16 when there is no f32 master
+  DType state_dtype =
+      DType::f32;  // of optimizer state and accumulators of parameters stored as bf16: bf16 when there is no f32 master
 };
 
 // `forward` holds kLoss; every parameter in it is trained.

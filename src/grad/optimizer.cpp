@@ -15,7 +15,8 @@ std::string_view name_of(OptimizerKind kind) {
 }
 
 OptimizerKind optimizer_from_name(std::string_view name) {
-  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::momentum, OptimizerKind::nesterov, OptimizerKind::adamw}) {
+  for (const OptimizerKind kind :
+       {OptimizerKind::sgd, OptimizerKind::momentum, OptimizerKind::nesterov, OptimizerKind::adamw}) {
     if (name_of(kind) == name) return kind;
   }
   fail_user(join_text("optimizer: found '", name, "', wanted sgd, momentum, nesterov or adamw"));

@@ -16,8 +16,8 @@ inline constexpr std::string_view kLoss = "loss";
 inline constexpr std::string_view kHits = "hits";
 inline constexpr std::string_view kSparseTable = "sparse/table";
 
-// One pass over `samples` samples. An iteration is a sequence of phases: the one that opens it starts the sums over microbatches, the one
-// that closes it updates the parameters; with a single microbatch one phase does both.
+// One pass over `samples` samples. An iteration is a sequence of phases: the one that opens it starts the sums over
+// microbatches, the one that closes it updates the parameters; with a single microbatch one phase does both.
 struct Phase {
   std::int64_t samples = 0;
   bool opens = true;

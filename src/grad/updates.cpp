@@ -60,7 +60,8 @@ class UpdateBuilder {
   }
 
   void add_rounding(Attributes& attributes) const {
-    // A bf16 parameter moves by less than half its last bit in most steps; rounding at random keeps the mean movement right.
+    // A bf16 parameter moves by less than half its last bit in most steps; rounding at random keeps the mean movement
+    // right.
     if (graph_.value(parameter_).type.dtype != DType::bf16) return;
     attributes.set("rounding", std::string("stochastic"));
     attributes.set("key", static_cast<std::int64_t>(hash_text(name_.data(), name_.size()) & 0x7fffffff));
@@ -79,7 +80,8 @@ class UpdateBuilder {
     if (!pooled_) {
       const bool is_phase_rule = rule == "momentum_open" || rule == "momentum_close";
       updated.push_back(gradient);
-      inherit(graph_.add_node(is_phase_rule ? std::string(rule) : std::string(rule) + "_update", std::move(updated), attributes, name));
+      inherit(graph_.add_node(is_phase_rule ? std::string(rule) : std::string(rule) + "_update", std::move(updated),
+                              attributes, name));
       return;
     }
     attributes.set("rule", std::string(rule));
@@ -106,7 +108,8 @@ class UpdateBuilder {
     add_rule_node(rule, std::move(updated), gradient_);
   }
 
-  // v = mu v + wd p + g opens the iteration, v += g goes on, and p -= lr v closes it: no buffer beyond the momentum itself.
+  // v = mu v + wd p + g opens the iteration, v += g goes on, and p -= lr v closes it: no buffer beyond the momentum
+  // itself.
   void accumulate_in_momentum() {
     if (phase_.opens) {
       add_rule_node("momentum_open", {states_[0], parameter_}, gradient_);
@@ -126,7 +129,8 @@ class UpdateBuilder {
     attributes.set("slot", static_cast<std::int64_t>(graph_.value(parameter_).slot));
     attributes.set("opens", std::int64_t{opens ? 1 : 0});
     const NodeId node = graph_.add_node(
-        "sparse_accumulate", {total, structure("mask/" + name_), structure(std::string(kSparseTable)), gradient_}, attributes, name, role);
+        "sparse_accumulate", {total, structure("mask/" + name_), structure(std::string(kSparseTable)), gradient_},
+        attributes, name, role);
     inherit(node);
     return graph_.node(node).outputs[0];
   }
@@ -138,7 +142,8 @@ class UpdateBuilder {
       const Type& type = graph_.value(gradient_).type;
       const DType wanted = graph_.value(parameter_).type.dtype == DType::bf16 ? options_.state_dtype : DType::f32;
       if (type.dtype != wanted) {
-        gradient_ = graph_.apply("cast", {gradient_}, {{"dtype", std::string(name_of(wanted))}}, name, Role::accumulator);
+        gradient_ =
+            graph_.apply("cast", {gradient_}, {{"dtype", std::string(name_of(wanted))}}, name, Role::accumulator);
       } else {
         graph_.rename(gradient_, name);
         graph_.value(gradient_).role = Role::accumulator;
@@ -160,7 +165,8 @@ class UpdateBuilder {
 
 }  // namespace
 
-void add_updates(Training& training, const std::vector<TrainedParameter>& trained, const DifferentiateOptions& options) {
+void add_updates(Training& training, const std::vector<TrainedParameter>& trained,
+                 const DifferentiateOptions& options) {
   for (const TrainedParameter& parameter : trained) UpdateBuilder(training, parameter, options).build();
 }
 

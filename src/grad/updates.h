@@ -12,8 +12,8 @@ struct TrainedParameter {
   ValueId gradient;
 };
 
-// Adds, for each parameter, what its gradient becomes in this phase: an update, a sum over microbatches, or both. The form follows from the
-// update rule and the phase, never from a budget.
+// Adds, for each parameter, what its gradient becomes in this phase: an update, a sum over microbatches, or both. The
+// form follows from the update rule and the phase, never from a budget.
 void add_updates(Training& training, const std::vector<TrainedParameter>& trained, const DifferentiateOptions& options);
 
 }  // namespace thimble

@@ -17,7 +17,8 @@ ValueId GradBuilder::grad(int index) const {
   return id;
 }
 
-std::vector<ValueId> GradBuilder::apply_all(std::string_view op, std::vector<ValueId> inputs, const Attributes& attributes) {
+std::vector<ValueId> GradBuilder::apply_all(std::string_view op, std::vector<ValueId> inputs,
+                                            const Attributes& attributes) {
   const std::string name = "d." + graph_.value(out()).name + "." + std::string(op);
   const NodeId id = graph_.add_node(op, std::move(inputs), attributes, name, Role::gradient);
   return graph_.node(id).outputs;

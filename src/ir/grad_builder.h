@@ -1,4 +1,5 @@
-// What a gradient rule sees: the forward node, the gradients of its outputs, and a way to add nodes and hand back gradients of inputs.
+// What a gradient rule sees: the forward node, the gradients of its outputs, and a way to add nodes and hand back
+// gradients of inputs.
 #pragma once
 
 #include <optional>

@@ -25,7 +25,8 @@ std::string_view name_of(Role role) {
 
 std::string Graph::unique_name(std::string_view name) const {
   std::string candidate(name);
-  for (int suffix = 2; by_name_.contains(candidate); ++suffix) candidate = std::string(name) + "_" + std::to_string(suffix);
+  for (int suffix = 2; by_name_.contains(candidate); ++suffix)
+    candidate = std::string(name) + "_" + std::to_string(suffix);
   return candidate;
 }
 
@@ -37,8 +38,8 @@ ValueId Graph::add_source(std::string_view name, Type type, Role role) {
   return id;
 }
 
-NodeId Graph::add_node(std::string_view op_name, std::vector<ValueId> inputs, const Attributes& attributes, std::string_view name,
-                       Role role) {
+NodeId Graph::add_node(std::string_view op_name, std::vector<ValueId> inputs, const Attributes& attributes,
+                       std::string_view name, Role role) {
   const OpDef* op = find_op(ops_, op_name);
   require(op != nullptr, "graph: there is no op '", op_name, "' (wanted by '", name, "')");
   Node node{op, complete_attributes(*op, attributes), std::move(inputs), {}};
@@ -55,7 +56,8 @@ NodeId Graph::add_node(std::string_view op_name, std::vector<ValueId> inputs, co
   }
   const NodeId id{node_count()};
   for (std::size_t k = 0; k < out.size(); ++k) {
-    const std::string value_name = unique_name(k == 0 ? std::string(name) : std::string(name) + "." + std::to_string(k));
+    const std::string value_name =
+        unique_name(k == 0 ? std::string(name) : std::string(name) + "." + std::to_string(k));
     const ValueId output{value_count()};
     values_.push_back({value_name, out[k], role, id, static_cast<int>(k), {}, 0});
     by_name_.emplace(value_name, output);
@@ -65,7 +67,8 @@ NodeId Graph::add_node(std::string_view op_name, std::vector<ValueId> inputs, co
   return id;
 }
 
-ValueId Graph::apply(std::string_view op, std::vector<ValueId> inputs, const Attributes& attributes, std::string_view name, Role role) {
+ValueId Graph::apply(std::string_view op, std::vector<ValueId> inputs, const Attributes& attributes,
+                     std::string_view name, Role role) {
   return node(add_node(op, std::move(inputs), attributes, name, role)).outputs[0];
 }
 

@@ -1,4 +1,5 @@
-// What is computed: values and the nodes that make them, for a fixed microbatch. No order beyond data dependence, no memory.
+// What is computed: values and the nodes that make them, for a fixed microbatch. No order beyond data dependence, no
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -70,8 +71,8 @@ class Graph {
   // A value that comes from outside: input, label or anything persistent.
   ValueId add_source(std::string_view name, Type type, Role role);
 
-  // A node; output types are inferred, missing attributes take their defaults. Output 0 is named `name`, output k `name.k`; if the name
-  // is taken a number is appended. UserError if the op does not exist or refuses its inputs.
+  // A node; output types are inferred, missing attributes take their defaults. Output 0 is named `name`, output k
+  // `name.k`; if the name is taken a number is appended. UserError if the op does not exist or refuses its inputs.
   NodeId add_node(std::string_view op, std::vector<ValueId> inputs, const Attributes& attributes, std::string_view name,
                   Role role = Role::activation);
   // The same, returning output 0.
@@ -86,10 +87,12 @@ class Graph {
   std::int32_t node_count() const { return static_cast<std::int32_t>(nodes_.size()); }
   ValueId find(std::string_view name) const;  // invalid if there is none
 
-  // Ids of the nodes in a topological order: the order of insertion where data allows it, which passes may have disturbed.
+  // Ids of the nodes in a topological order: the order of insertion where data allows it, which passes may have
+  // disturbed.
   std::vector<NodeId> topological_order() const;
 
-  // The use of a node's op, as infer, flops, kernels and references want it. Refers to the graph: do not keep across edits.
+  // The use of a node's op, as infer, flops, kernels and references want it. Refers to the graph: do not keep across
+  // edits.
   struct NodeTypes {
     std::vector<Type> in, out;
     OpQuery query(const Node& node) const { return {in, out, &node.attributes}; }
@@ -98,7 +101,8 @@ class Graph {
 
   void rename(ValueId id, std::string_view name);
 
-  // For an update's output: the persistent value whose storage it takes over, through chains of updates. Any other value: itself.
+  // For an update's output: the persistent value whose storage it takes over, through chains of updates. Any other
+  // value: itself.
   ValueId storage_of(ValueId id) const;
 
  private:

@@ -35,16 +35,18 @@ bool has_kind(const AttributeValue& value, AttributeKind kind) {
 }  // namespace
 
 const OpDef* find_op(OpTable table, std::string_view name) {
-  const auto place =
-      std::lower_bound(table.begin(), table.end(), name, [](const OpDef* op, std::string_view wanted) { return op->name < wanted; });
+  const auto place = std::lower_bound(table.begin(), table.end(), name,
+                                      [](const OpDef* op, std::string_view wanted) { return op->name < wanted; });
   return place != table.end() && (*place)->name == name ? *place : nullptr;
 }
 
 Attributes complete_attributes(const OpDef& op, const Attributes& given) {
   for (const auto& [name, value] : given.items()) {
-    const auto def = std::find_if(op.attributes.begin(), op.attributes.end(), [&](const AttributeDef& d) { return d.name == name; });
+    const auto def =
+        std::find_if(op.attributes.begin(), op.attributes.end(), [&](const AttributeDef& d) { return d.name == name; });
     require(def != op.attributes.end(), op.name, ": there is no attribute '", name, "'");
-    require(has_kind(value, def->kind), op.name, ": attribute '", name, "' has the wrong kind of value: ", attribute_text(value));
+    require(has_kind(value, def->kind), op.name, ": attribute '", name,
+            "' has the wrong kind of value: ", attribute_text(value));
   }
   Attributes result = given;
   for (const AttributeDef& def : op.attributes) {

@@ -1,5 +1,5 @@
-// Everything the rest of the compiler may ask about an op. An op is one file in ops/ that defines one OpDef; consumers ask, they never
-// keep lists of ops of their own.
+// Everything the rest of the compiler may ask about an op. An op is one file in ops/ that defines one OpDef; consumers
+// ask, they never keep lists of ops of their own.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ struct AttributeDef {
   std::string_view fallback = {};  // the default as text; empty: the attribute must be given
 };
 
-// One way to differentiate an op. What backward keeps is never declared: the rule builds nodes that read g.in(k) or g.out(k), and the
-// liveness of those reads is the saved set.
+// One way to differentiate an op. What backward keeps is never declared: the rule builds nodes that read g.in(k) or
+// g.out(k), and the liveness of those reads is the saved set.
 struct GradientRule {
   std::string_view name;  // "from_output", "from_input", ...
   void (*build)(GradBuilder&) = nullptr;
@@ -47,7 +47,8 @@ struct InPlacePair {
   int input = 0;
 };
 
-// A small use of the op for the generic tests: input types and attributes. Floating inputs are f32 here; tests vary the dtype.
+// A small use of the op for the generic tests: input types and attributes. Floating inputs are f32 here; tests vary the
+// dtype.
 struct Example {
   std::vector<Type> in;
   Attributes attributes;
@@ -57,14 +58,17 @@ struct OpDef {
   std::string_view name;
   std::string_view formula;  // one line of mathematics
   std::span<const AttributeDef> attributes = {};
-  std::vector<Type> (*infer)(const OpQuery&) = nullptr;  // output types, or a UserError that names what was found and wanted
-  std::span<const GradientRule> gradients = {};              // first is the default; empty: no gradient flows through this op
-  std::span<const InPlacePair> in_place = {};                // the output may overwrite the input, element for element
-  bool is_view = false;        // output 0 is input 0's memory under another shape
-  bool is_update = false;      // every in_place pair is compulsory: the output is the next version of a persistent input
-  bool never_kept = false;     // output 0 is an unpacked form of a persistent input: made anew for every reader, never kept
+  std::vector<Type> (*infer)(const OpQuery&) =
+      nullptr;                                   // output types, or a UserError that names what was found and wanted
+  std::span<const GradientRule> gradients = {};  // first is the default; empty: no gradient flows through this op
+  std::span<const InPlacePair> in_place = {};    // the output may overwrite the input, element for element
+  bool is_view = false;                          // output 0 is input 0's memory under another shape
+  bool is_update = false;  // every in_place pair is compulsory: the output is the next version of a persistent input
+  bool never_kept =
+      false;  // output 0 is an unpacked form of a persistent input: made anew for every reader, never kept
   bool batch_coupled = false;  // samples influence each other: microbatching changes the result
-  bool is_random = false;      // draws numbers keyed by seed, iteration, the attribute 'key' and the sample's place in the batch
+  bool is_random =
+      false;  // draws numbers keyed by seed, iteration, the attribute 'key' and the sample's place in the batch
   double (*flops)(const OpQuery&) = nullptr;
   // Plain loops, accumulation in double; judge of every kernel and fallback where no kernel serves.
   void (*reference)(const OpQuery&, const Call&) noexcept = nullptr;

@@ -12,10 +12,12 @@ void verify_node(const Graph& graph, NodeId id) {
   ensure(complete_attributes(*node.op, node.attributes) == node.attributes, "verify: '", name, "' lacks attributes");
   const Graph::NodeTypes types = graph.types_of(id);
   const std::vector<Type> inferred = node.op->infer({types.in, {}, &node.attributes});
-  ensure(inferred == types.out, "verify: the types of '", name, "' (", node.op->name, ") do not follow from its inputs");
+  ensure(inferred == types.out, "verify: the types of '", name, "' (", node.op->name,
+         ") do not follow from its inputs");
   for (std::size_t k = 0; k < node.outputs.size(); ++k) {
     const Value& output = graph.value(node.outputs[k]);
-    ensure(output.producer == id && output.output_index == static_cast<int>(k), "verify: '", output.name, "' names another producer");
+    ensure(output.producer == id && output.output_index == static_cast<int>(k), "verify: '", output.name,
+           "' names another producer");
   }
 }
 
@@ -27,7 +29,8 @@ void verify_versions(const Graph& graph) {
     for (const InPlacePair& pair : node.op->in_place) {
       if (pair.output >= static_cast<int>(node.outputs.size())) continue;
       const ValueId before = node.inputs[static_cast<std::size_t>(pair.input)];
-      ensure(is_persistent(graph.value(before).role), "verify: '", graph.value(before).name, "' is updated but not persistent");
+      ensure(is_persistent(graph.value(before).role), "verify: '", graph.value(before).name,
+             "' is updated but not persistent");
       NodeId& slot = updater[static_cast<std::size_t>(before.index)];
       ensure(!slot.is_valid(), "verify: '", graph.value(before).name, "' has two next versions");
       slot = NodeId{n};

@@ -1,5 +1,6 @@
-// A kernel serves one op on one instruction set. It knows numbers and pointers, never graphs. All memory it needs is asked for in
-// advance: `workspace` is placed in the arena, `resident` is code and descriptors it holds outside. run allocates nothing.
+// A kernel serves one op on one instruction set. It knows numbers and pointers, never graphs. All memory it needs is
+// asked for in advance: `workspace` is placed in the arena, `resident` is code and descriptors it holds outside. run
+// allocates nothing.
 #pragma once
 
 #include <memory>
@@ -32,8 +33,8 @@ struct KernelState {
 struct Kernel {
   std::string_view op;
   std::string_view name;
-  Isa isa = Isa::generic;  // the least that the machine must run
-  int rank = 0;            // the highest rank that does not refuse wins
+  Isa isa = Isa::generic;                               // the least that the machine must run
+  int rank = 0;                                         // the highest rank that does not refuse wins
   std::string (*refuse)(const KernelQuery&) = nullptr;  // empty: serves; else the reason
   Bytes (*workspace)(const KernelQuery&) = nullptr;     // null: none
   Bytes (*resident)(const KernelQuery&) = nullptr;      // null: none

@@ -43,8 +43,10 @@ class Grouping {
     const std::int32_t a = find(into), b = find(from);
     if (a == b) return;
     group_[static_cast<std::size_t>(b)] = a;
-    last_use_[static_cast<std::size_t>(a)] = std::max(last_use_[static_cast<std::size_t>(a)], last_use_[static_cast<std::size_t>(b)]);
-    in_storage_[static_cast<std::size_t>(a)] = in_storage_[static_cast<std::size_t>(a)] || in_storage_[static_cast<std::size_t>(b)];
+    last_use_[static_cast<std::size_t>(a)] =
+        std::max(last_use_[static_cast<std::size_t>(a)], last_use_[static_cast<std::size_t>(b)]);
+    in_storage_[static_cast<std::size_t>(a)] =
+        in_storage_[static_cast<std::size_t>(a)] || in_storage_[static_cast<std::size_t>(b)];
   }
 
   void join_view(const Step& step) {
@@ -59,7 +61,8 @@ class Grouping {
     for (const InPlacePair& pair : node.op->in_place) {
       const std::int32_t out = schedule_.outputs(step)[static_cast<std::size_t>(pair.output)];
       const std::int32_t in = find(schedule_.inputs(step)[static_cast<std::size_t>(pair.input)]);
-      if (find(out) != out || in_storage_[static_cast<std::size_t>(out)] || in_storage_[static_cast<std::size_t>(in)]) continue;
+      if (find(out) != out || in_storage_[static_cast<std::size_t>(out)] || in_storage_[static_cast<std::size_t>(in)])
+        continue;
       if (last_use_[static_cast<std::size_t>(in)] != s || bytes(in) != bytes(out)) continue;
       if (std::find(taken.begin(), taken.end(), in) != taken.end() || is_read_twice(step, in)) continue;
       taken.push_back(in);
@@ -101,7 +104,8 @@ class Grouping {
     for (std::size_t s = 0; s < schedule_.steps.size(); ++s) {
       const Bytes workspace = selected_.choice(schedule_.steps[s].node).workspace;
       set.workspace_of.push_back(workspace > 0 ? static_cast<std::int32_t>(set.buffers.size()) : -1);
-      if (workspace > 0) set.buffers.push_back({workspace, static_cast<std::int32_t>(s), static_cast<std::int32_t>(s), -1});
+      if (workspace > 0)
+        set.buffers.push_back({workspace, static_cast<std::int32_t>(s), static_cast<std::int32_t>(s), -1});
     }
     if (!options_.reuse) {
       for (Buffer& buffer : set.buffers) buffer.first_step = 0, buffer.last_step = last;

@@ -1,4 +1,5 @@
-// Instances of values grouped into buffers: views and in-place pairs share one. Knows lifetimes and sizes, not addresses.
+// Instances of values grouped into buffers: views and in-place pairs share one. Knows lifetimes and sizes, not
+// addresses.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ struct BufferSet {
 
 BufferSet make_buffers(const Selected& selected, const PhaseSchedule& schedule, const BufferOptions& options);
 
-// Live bytes (aligned) after each step's outputs and workspace are in place; the peak of it bounds every placement from below.
+// Live bytes (aligned) after each step's outputs and workspace are in place; the peak of it bounds every placement from
+// below.
 std::vector<Bytes> live_bytes(const BufferSet& set, std::size_t step_count);
 
 }  // namespace thimble

@@ -24,8 +24,8 @@ void place_persistents(std::span<const ScheduledPhase> phases, PlanSet& set) {
         set.persistents.push_back({name, value.role, value.type, {set.persistent_bytes, value.type.bytes()}});
         set.persistent_bytes += round_up(value.type.bytes(), kAlignment);
       } else {
-        ensure(set.persistents[entry->second].type == value.type, "plan: '", name, "' has two types: ",
-               to_text(set.persistents[entry->second].type), " and ", to_text(value.type));
+        ensure(set.persistents[entry->second].type == value.type, "plan: '", name,
+               "' has two types: ", to_text(set.persistents[entry->second].type), " and ", to_text(value.type));
       }
     }
   }
@@ -34,7 +34,11 @@ void place_persistents(std::span<const ScheduledPhase> phases, PlanSet& set) {
 class PhasePlanner {
  public:
   PhasePlanner(const ScheduledPhase& phase, const PlanSet& set, const PlanOptions& options)
-      : selected_(*phase.selected), graph_(selected_.graph()), schedule_(*phase.schedule), set_(set), options_(options) {
+      : selected_(*phase.selected),
+        graph_(selected_.graph()),
+        schedule_(*phase.schedule),
+        set_(set),
+        options_(options) {
     buffers_ = make_buffers(selected_, schedule_, options_.buffers);
     const Bytes guard = round_up(options_.guard, kAlignment);
     for (const Buffer& buffer : buffers_.buffers) {
@@ -88,7 +92,8 @@ class PhasePlanner {
     for (;;) {
       value = graph_.storage_of(value);
       const NodeId producer = graph_.value(value).producer;
-      if (!producer.is_valid() || !graph_.node(producer).op->is_view || is_persistent(graph_.value(value).role)) return value;
+      if (!producer.is_valid() || !graph_.node(producer).op->is_view || is_persistent(graph_.value(value).role))
+        return value;
       value = graph_.node(producer).inputs[0];
     }
   }
@@ -106,8 +111,12 @@ class PhasePlanner {
   void list_buffers(PhasePlan& plan) const {
     for (std::size_t b = 0; b < buffers_.buffers.size(); ++b) {
       const Buffer& buffer = buffers_.buffers[b];
-      PlannedBuffer planned{.name = "workspace", .is_workspace = buffer.instance < 0, .place = places_[b],
-                            .first_step = buffer.first_step, .last_step = buffer.last_step, .values = {}};
+      PlannedBuffer planned{.name = "workspace",
+                            .is_workspace = buffer.instance < 0,
+                            .place = places_[b],
+                            .first_step = buffer.first_step,
+                            .last_step = buffer.last_step,
+                            .values = {}};
       plan.buffers.push_back(std::move(planned));
     }
     for (std::size_t i = 0; i < schedule_.instances.size(); ++i) {

@@ -1,4 +1,5 @@
-// Where everything lives: plain data that is executed, verified, printed and drawn. Offsets are bytes from the start of the arena.
+// Where everything lives: plain data that is executed, verified, printed and drawn. Offsets are bytes from the start of
+// the arena.
 #pragma once
 
 #include <string>
@@ -47,9 +48,9 @@ struct PhasePlan {
   std::vector<PlannedStep> steps;
   std::vector<PlannedBuffer> buffers;  // transient ones
   std::vector<PlannedInput> inputs;
-  Bytes transient_bytes = 0;    // end of the last transient buffer, measured from the end of the persistent part
-  Bytes lower_bound = 0;        // of transient_bytes: the most bytes alive at once
-  double seconds = 0;           // predicted
+  Bytes transient_bytes = 0;  // end of the last transient buffer, measured from the end of the persistent part
+  Bytes lower_bound = 0;      // of transient_bytes: the most bytes alive at once
+  double seconds = 0;         // predicted
   double flops = 0;
   double recompute_flops = 0;
 };

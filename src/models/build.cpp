@@ -34,16 +34,17 @@ std::optional<WideResNetName> parse_wide_resnet(std::string_view name) {
     known.push_back(std::string(info.example) + "-gn");
   }
   const std::string nearest = nearest_word(name, known);
-  fail_user(join_text("model: there is no network '", name, "'", nearest.empty() ? "" : "; did you mean '" + nearest + "'?",
-                      " 'thimble models' lists them"));
+  fail_user(join_text("model: there is no network '", name, "'",
+                      nearest.empty() ? "" : "; did you mean '" + nearest + "'?", " 'thimble models' lists them"));
 }
 
 }  // namespace
 
 std::vector<ModelInfo> known_models() {
-  return {{"wrn<d>-<k>[-gn]", "WideResNet of depth d and width k for small images, batch or group norm", "wrn28-2"},
-          {"resnet18[-gn]", "ResNet-18; small-image stem under 64 pixels, 7x7 stem and max pool from there on", "resnet18"},
-          {"lenet-300-100", "two hidden layers of 300 and 100 units", "lenet-300-100"}};
+  return {
+      {"wrn<d>-<k>[-gn]", "WideResNet of depth d and width k for small images, batch or group norm", "wrn28-2"},
+      {"resnet18[-gn]", "ResNet-18; small-image stem under 64 pixels, 7x7 stem and max pool from there on", "resnet18"},
+      {"lenet-300-100", "two hidden layers of 300 and 100 units", "lenet-300-100"}};
 }
 
 Shape default_sample(std::string_view name) {

@@ -1,4 +1,5 @@
-// A network as a forward graph, with what training needs to know of its parameters. Built as code that reads like the paper's table.
+// A network as a forward graph, with what training needs to know of its parameters. Built as code that reads like the
+// paper's table.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +18,17 @@ enum class Init : std::uint8_t { zeros, ones, normal, uniform };
 // A persistent tensor of the network itself: parameters and running statistics, under PyTorch's names.
 struct TensorSpec {
   std::string name;
-  Type type;  // our storage: convolution (KH,KW,C_in/groups,C_out), linear (C_in,C_out); PyTorch's files hold the transpose
+  Type type;  // our storage: convolution (KH,KW,C_in/groups,C_out), linear (C_in,C_out); PyTorch's files hold the
+              // transpose
   Init init = Init::zeros;
-  double scale = 1;  // standard deviation, or half-width of the uniform range
+  double scale = 1;               // standard deviation, or half-width of the uniform range
   bool sparse_candidate = false;  // a tensor that sparse training may prune
 };
 
 struct ModelSpec {
   std::string name = "wrn28-2";
   std::int64_t samples = 1;
-  Shape sample;               // (H, W, C)
+  Shape sample;  // (H, W, C)
   std::int64_t classes = 10;
   Mode mode = Mode::training;
   double dropout = 0;
@@ -39,7 +41,7 @@ struct Model {
 };
 
 struct ModelInfo {
-  std::string_view name;     // as typed, with d and k where numbers go
+  std::string_view name;  // as typed, with d and k where numbers go
   std::string_view summary;
   std::string_view example;
 };

@@ -19,9 +19,11 @@ std::int64_t group_count(std::int64_t channels) { return channels % 8 == 0 ? cha
 
 Network::Network(const ModelSpec& spec, OpTable ops) : spec_(spec), graph_(ops) {
   require(spec.samples >= 1, "model: found a batch of ", spec.samples, " samples, wanted at least 1");
-  require(spec.sample.rank() == 3, "model: found samples of shape ", to_text(spec.sample), ", wanted (height, width, channels)");
+  require(spec.sample.rank() == 3, "model: found samples of shape ", to_text(spec.sample),
+          ", wanted (height, width, channels)");
   require(spec.classes >= 2, "model: found ", spec.classes, " classes, wanted at least 2");
-  images_ = graph_.add_source("images", {DType::f32, {spec.samples, spec.sample[0], spec.sample[1], spec.sample[2]}}, Role::input);
+  images_ = graph_.add_source("images", {DType::f32, {spec.samples, spec.sample[0], spec.sample[1], spec.sample[2]}},
+                              Role::input);
   labels_ = graph_.add_source("labels", {DType::i32, {spec.samples}}, Role::label);
 }
 
@@ -48,7 +50,8 @@ ValueId Network::norm(ValueId x, std::string_view name, Norm kind) {
   const ValueId gamma = tensor({.name = base + ".weight", .type = vector, .init = Init::ones}, Role::parameter);
   const ValueId beta = tensor({.name = base + ".bias", .type = vector}, Role::parameter);
   if (kind == Norm::group) {
-    return graph_.apply("group_norm", {x, gamma, beta}, {{"groups", group_count(channels(x))}, {"eps", kNormEpsilon}}, name);
+    return graph_.apply("group_norm", {x, gamma, beta}, {{"groups", group_count(channels(x))}, {"eps", kNormEpsilon}},
+                        name);
   }
   const ValueId mean = tensor({.name = base + ".running_mean", .type = vector}, Role::statistic);
   const ValueId variance = tensor({.name = base + ".running_var", .type = vector, .init = Init::ones}, Role::statistic);
@@ -60,8 +63,8 @@ ValueId Network::norm(ValueId x, std::string_view name, Norm kind) {
   const std::vector<ValueId> outputs = graph_.node(node).outputs;
   const std::int64_t count = graph_.value(x).type.shape.count() / channels(x);
   graph_.add_node("update_running", {mean, variance, outputs[1], outputs[2]},
-                                        {{"momentum", kRunningMomentum}, {"eps", kNormEpsilon}, {"count", count}},
-                                        "next/" + base + ".running_mean", Role::statistic);
+                  {{"momentum", kRunningMomentum}, {"eps", kNormEpsilon}, {"count", count}},
+                  "next/" + base + ".running_mean", Role::statistic);
   return outputs[0];
 }
 
@@ -69,11 +72,14 @@ ValueId Network::relu(ValueId x, std::string_view name) { return graph_.apply("r
 
 ValueId Network::add(ValueId a, ValueId b, std::string_view name) { return graph_.apply("add", {a, b}, {}, name); }
 
-ValueId Network::max_pool(ValueId x, std::int64_t kernel, std::int64_t stride, std::int64_t padding, std::string_view name) {
+ValueId Network::max_pool(ValueId x, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
+                          std::string_view name) {
   return graph_.apply("max_pool", {x}, {{"kernel", kernel}, {"stride", stride}, {"padding", padding}}, name);
 }
 
-ValueId Network::global_pool(ValueId x, std::string_view name) { return graph_.apply("global_avg_pool", {x}, {}, name); }
+ValueId Network::global_pool(ValueId x, std::string_view name) {
+  return graph_.apply("global_avg_pool", {x}, {}, name);
+}
 
 ValueId Network::flatten(ValueId x, std::string_view name) { return graph_.apply("flatten", {x}, {}, name); }
 
@@ -94,7 +100,8 @@ ValueId Network::linear(ValueId x, std::string_view name, std::int64_t outputs, 
                                  .sparse_candidate = sparse_candidate},
                                 Role::parameter);
   const ValueId bias =
-      tensor({.name = base + ".bias", .type = {DType::f32, {outputs}}, .init = Init::uniform, .scale = bound}, Role::parameter);
+      tensor({.name = base + ".bias", .type = {DType::f32, {outputs}}, .init = Init::uniform, .scale = bound},
+             Role::parameter);
   return graph_.apply("linear", {x, weight, bias}, {}, name);
 }
 

@@ -4,7 +4,8 @@
 namespace thimble {
 namespace {
 
-ValueId basic_block(Network& net, ValueId x, const std::string& name, std::int64_t channels, std::int64_t stride, Network::Norm norm) {
+ValueId basic_block(Network& net, ValueId x, const std::string& name, std::int64_t channels, std::int64_t stride,
+                    Network::Norm norm) {
   ValueId y = net.conv(x, name + ".conv1", {.channels = channels, .stride = stride});
   y = net.relu(net.norm(y, name + ".bn1", norm), name + ".relu1");
   y = net.norm(net.conv(y, name + ".conv2", {.channels = channels}), name + ".bn2", norm);

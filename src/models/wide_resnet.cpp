@@ -1,13 +1,14 @@
-// WideResNet-d-k for small images (Zagoruyko and Komodakis 2016), pre-activation, as in the dynamic-sparse-reparameterization study:
-// a 3x3 stem of 16 channels, three stages of (d-4)/6 blocks with 16k, 32k, 64k channels, norm and ReLU before each convolution, a 1x1
-// shortcut taken after the first norm and ReLU of a stage.
+// WideResNet-d-k for small images (Zagoruyko and Komodakis 2016), pre-activation, as in the
+// dynamic-sparse-reparameterization study: a 3x3 stem of 16 channels, three stages of (d-4)/6 blocks with 16k, 32k, 64k
+// channels, norm and ReLU before each convolution, a 1x1 shortcut taken after the first norm and ReLU of a stage.
 #include "base/error.h"
 #include "models/networks.h"
 
 namespace thimble {
 namespace {
 
-ValueId block(Network& net, ValueId x, const std::string& name, std::int64_t channels, std::int64_t stride, Network::Norm norm) {
+ValueId block(Network& net, ValueId x, const std::string& name, std::int64_t channels, std::int64_t stride,
+              Network::Norm norm) {
   const ValueId a1 = net.relu(net.norm(x, name + ".bn1", norm), name + ".relu1");
   const ValueId c1 = net.conv(a1, name + ".conv1", {.channels = channels, .stride = stride, .sparse_candidate = true});
   ValueId a2 = net.relu(net.norm(c1, name + ".bn2", norm), name + ".relu2");
@@ -15,14 +16,17 @@ ValueId block(Network& net, ValueId x, const std::string& name, std::int64_t cha
   const ValueId c2 = net.conv(a2, name + ".conv2", {.channels = channels, .sparse_candidate = true});
   const bool same = net.channels(x) == channels && stride == 1;
   const ValueId shortcut =
-      same ? x : net.conv(a1, name + ".convShortcut", {.channels = channels, .kernel = 1, .stride = stride, .padding = 0});
+      same ? x
+           : net.conv(a1, name + ".convShortcut", {.channels = channels, .kernel = 1, .stride = stride, .padding = 0});
   return net.add(c2, shortcut, name + ".sum");
 }
 
 }  // namespace
 
-Model build_wide_resnet(const ModelSpec& spec, OpTable ops, std::int64_t depth, std::int64_t width, Network::Norm norm) {
-  require(depth >= 10 && (depth - 4) % 6 == 0, "wrn: found depth ", depth, ", wanted 6n + 4 such as 10, 16, 22, 28 or 40");
+Model build_wide_resnet(const ModelSpec& spec, OpTable ops, std::int64_t depth, std::int64_t width,
+                        Network::Norm norm) {
+  require(depth >= 10 && (depth - 4) % 6 == 0, "wrn: found depth ", depth,
+          ", wanted 6n + 4 such as 10, 16, 22, 28 or 40");
   require(width >= 1 && width <= 64, "wrn: found width ", width, ", wanted 1 to 64");
   Network net(spec, ops);
   const std::int64_t blocks = (depth - 4) / 6;

@@ -1,6 +1,7 @@
-// Activations, their gradients and kept values become bf16 by making the images bf16: every op hands its input's type on. From the first
-// value without spatial extent the network goes on in f32, so that the classifier, softmax and loss see full precision. Without an f32
-// master the matrices and filters become bf16 too; vectors (norms, biases) are too small to matter and stay f32.
+// Activations, their gradients and kept values become bf16 by making the images bf16: every op hands its input's type
+// on. From the first value without spatial extent the network goes on in f32, so that the classifier, softmax and loss
+// see full precision. Without an f32 master the matrices and filters become bf16 too; vectors (norms, biases) are too
+// small to matter and stay f32.
 #include "passes/passes.h"
 #include "passes/rewriter.h"
 
@@ -8,7 +9,8 @@ namespace thimble::passes {
 namespace {
 
 bool is_head(const Graph& graph, const Node& node) {
-  return node.op->name == "linear" || (node.op->name == "softmax_cross_entropy" && graph.value(node.inputs[0]).type.shape.rank() == 2);
+  return node.op->name == "linear" ||
+         (node.op->name == "softmax_cross_entropy" && graph.value(node.inputs[0]).type.shape.rank() == 2);
 }
 
 bool run(Graph& graph, const PassContext& context) {
@@ -19,7 +21,8 @@ bool run(Graph& graph, const PassContext& context) {
     if (value.producer.is_valid()) continue;
     const ValueId id = rewriter.copy_source(ValueId{v});
     const bool is_matrix = value.role == Role::parameter && value.type.shape.rank() >= 2;
-    if (value.role == Role::input || (is_matrix && context.master == Master::none)) rewriter.graph().value(id).type.dtype = DType::bf16;
+    if (value.role == Role::input || (is_matrix && context.master == Master::none))
+      rewriter.graph().value(id).type.dtype = DType::bf16;
   }
   for (const NodeId id : graph.topological_order()) {
     const Node& node = graph.node(id);

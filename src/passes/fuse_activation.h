@@ -1,4 +1,5 @@
-// Shared by the activation-fusing passes: a ReLU that is the only reader of a node's output becomes that node's epilogue.
+// Shared by the activation-fusing passes: a ReLU that is the only reader of a node's output becomes that node's
+// epilogue.
 #pragma once
 
 #include <span>

@@ -11,6 +11,7 @@ bool run(Graph& graph, const PassContext&) {
 
 }  // namespace
 
-const Pass kFuseConvActivation = {"fuse_conv_activation", "rectify while the convolution's or linear layer's result is still in registers", run};
+const Pass kFuseConvActivation = {
+    "fuse_conv_activation", "rectify while the convolution's or linear layer's result is still in registers", run};
 
 }  // namespace thimble::passes

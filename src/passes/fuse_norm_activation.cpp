@@ -11,6 +11,8 @@ bool run(Graph& graph, const PassContext&) {
 
 }  // namespace
 
-const Pass kFuseNormActivation = {"fuse_norm_activation", "normalise and rectify in one pass over memory; backward re-derives the mask from the norm's input", run};
+const Pass kFuseNormActivation = {
+    "fuse_norm_activation",
+    "normalise and rectify in one pass over memory; backward re-derives the mask from the norm's input", run};
 
 }  // namespace thimble::passes

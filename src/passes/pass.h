@@ -1,5 +1,5 @@
-// A pass rewrites a graph without changing what it means (or, for passes the user asks for by name, in just the way he asked).
-// Passes are pure, can be skipped by name, and are verified after every change.
+// A pass rewrites a graph without changing what it means (or, for passes the user asks for by name, in just the way he
+// asked). Passes are pure, can be skipped by name, and are verified after every change.
 #pragma once
 
 #include <set>

@@ -26,7 +26,8 @@ bool run(Graph& graph, const PassContext&) {
   const std::vector<bool> live = find_live_nodes(graph);
   bool changed = false;
   Rewriter rewriter(graph);
-  rewriter.copy_sources();  // persistent sources stay: they are saved with the model even where a phase does not read them
+  rewriter
+      .copy_sources();  // persistent sources stay: they are saved with the model even where a phase does not read them
   for (const NodeId id : graph.topological_order()) {
     if (live[static_cast<std::size_t>(id.index)]) {
       rewriter.copy_node(id);

@@ -18,7 +18,7 @@ class Rewriter {
   void map(ValueId old, ValueId replacement);
 
   ValueId copy_source(ValueId old);
-  void copy_sources();         // all of them
+  void copy_sources();           // all of them
   NodeId copy_node(NodeId old);  // inputs mapped, outputs renamed to what they were called
   // As copy_node but with other attributes.
   NodeId copy_node(NodeId old, const Attributes& attributes);

@@ -1,5 +1,5 @@
-// Nodes whose result is their input go away: casts to the same type, reshapes to the same shape, dropout of nothing, and global pooling of
-// maps that are one pixel already (a view instead of a copy).
+// Nodes whose result is their input go away: casts to the same type, reshapes to the same shape, dropout of nothing,
+// and global pooling of maps that are one pixel already (a view instead of a copy).
 #include "passes/passes.h"
 #include "passes/rewriter.h"
 

@@ -1,5 +1,5 @@
-// Each chosen parameter becomes a slot of one shared pool of non-zeros with a bit mask of positions; its dense form exists only while a
-// node reads it. The pool's size is constant, the share of each slot is run-time data in the table.
+// Each chosen parameter becomes a slot of one shared pool of non-zeros with a bit mask of positions; its dense form
+// exists only while a node reads it. The pool's size is constant, the share of each slot is run-time data in the table.
 #include <algorithm>
 #include <cmath>
 
@@ -41,10 +41,12 @@ bool run(Graph& graph, const PassContext& context) {
       continue;
     }
     const auto slot = place - context.sparse_tensors.begin();
-    const ValueId pooled = target.add_source(value.name, {value.type.dtype, {capacity}, Layout::pooled}, Role::parameter);
+    const ValueId pooled =
+        target.add_source(value.name, {value.type.dtype, {capacity}, Layout::pooled}, Role::parameter);
     target.value(pooled).pool = "parameter";
     target.value(pooled).slot = static_cast<int>(slot);
-    const ValueId mask = target.add_source("mask/" + value.name, {DType::u8, {(value.type.shape.count() + 7) / 8}}, Role::structure);
+    const ValueId mask =
+        target.add_source("mask/" + value.name, {DType::u8, {(value.type.shape.count() + 7) / 8}}, Role::structure);
     const ValueId dense = target.apply("sparse_to_dense", {pooled, mask, table},
                                        {{"slot", static_cast<std::int64_t>(slot)},
                                         {"shape", shape_word(value.type.shape)},

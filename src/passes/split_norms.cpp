@@ -1,5 +1,5 @@
-// A norm becomes its statistics and its normalisation, so that recomputation repeats only the cheap half and never the statistics.
-// Same kernels' arithmetic, same bits.
+// A norm becomes its statistics and its normalisation, so that recomputation repeats only the cheap half and never the
+// statistics. Same kernels' arithmetic, same bits.
 #include "passes/passes.h"
 #include "passes/rewriter.h"
 
@@ -14,12 +14,15 @@ void split(Rewriter& rewriter, const Graph& graph, const Node& node) {
   if (is_group) moments.set("groups", groups);
   Graph& target = rewriter.graph();
   const Value& mean = graph.value(node.outputs[1]);
-  const NodeId statistics = target.add_node(is_group ? "group_moments" : "batch_moments", {in[0]}, moments, mean.name, mean.role);
+  const NodeId statistics =
+      target.add_node(is_group ? "group_moments" : "batch_moments", {in[0]}, moments, mean.name, mean.role);
   const std::vector<ValueId> stats = target.node(statistics).outputs;
-  if (target.value(stats[1]).name != graph.value(node.outputs[2]).name) target.rename(stats[1], graph.value(node.outputs[2]).name);
+  if (target.value(stats[1]).name != graph.value(node.outputs[2]).name)
+    target.rename(stats[1], graph.value(node.outputs[2]).name);
   const Value& output = graph.value(node.outputs[0]);
-  const ValueId y = target.apply("normalize", {in[0], stats[0], stats[1], in[1], in[2]},
-                                 {{"groups", groups}, {"activation", node.attributes.word("activation")}}, output.name, output.role);
+  const ValueId y =
+      target.apply("normalize", {in[0], stats[0], stats[1], in[1], in[2]},
+                   {{"groups", groups}, {"activation", node.attributes.word("activation")}}, output.name, output.role);
   rewriter.map(node.outputs[0], y);
   rewriter.map(node.outputs[1], stats[0]);
   rewriter.map(node.outputs[2], stats[1]);
@@ -44,6 +47,7 @@ bool run(Graph& graph, const PassContext&) {
 
 }  // namespace
 
-const Pass kSplitNorms = {"split_norms", "statistics and normalisation apart, so that only the cheap half is ever repeated", run};
+const Pass kSplitNorms = {"split_norms",
+                          "statistics and normalisation apart, so that only the cheap half is ever repeated", run};
 
 }  // namespace thimble::passes

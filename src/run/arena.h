@@ -1,4 +1,5 @@
-// The one block of memory. Mapped once; touched before the first iteration, so that a limit is met at the start or not at all.
+// The one block of memory. Mapped once; touched before the first iteration, so that a limit is met at the start or not
+// at all.
 #pragma once
 
 #include <cstddef>

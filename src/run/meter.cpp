@@ -66,7 +66,8 @@ Bytes memory_limit_bytes() {
     start = end + 1;
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",", group = line.substr(second + 1);
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",",
+                      group = line.substr(second + 1);
     if (controllers == ",,") limit = smallest_limit(group, "/sys/fs/cgroup", "memory.max", limit);
     if (controllers.find(",memory,") != std::string::npos) {
       limit = smallest_limit(group, "/sys/fs/cgroup/memory", "memory.limit_in_bytes", limit);

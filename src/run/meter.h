@@ -7,7 +7,8 @@
 
 namespace thimble {
 
-// VmHWM of /proc/self/status: the most that was ever resident. Never getrusage, which inherits the parent's peak over exec.
+// VmHWM of /proc/self/status: the most that was ever resident. Never getrusage, which inherits the parent's peak over
+// exec.
 Bytes peak_resident_bytes();
 Bytes resident_bytes();  // VmRSS now
 

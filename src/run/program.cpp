@@ -35,10 +35,12 @@ std::string describe_use(const Node& node, const Graph::NodeTypes& types) {
 
 Program::Program(std::span<const Selected> phases, const PlanSet& set, Arena& arena, const ProgramOptions& options)
     : arena_(arena), options_(options) {
-  ensure(phases.size() == set.phases.size() && arena.bytes() >= set.arena_bytes, "program: plan and arena do not belong together");
+  ensure(phases.size() == set.phases.size() && arena.bytes() >= set.arena_bytes,
+         "program: plan and arena do not belong together");
   threads_ = phases.empty() ? 1 : phases[0].target.threads;
   for (const PersistentPlace& persistent : set.persistents) {
-    persistents_.push_back({persistent.name, persistent.role,
+    persistents_.push_back({persistent.name,
+                            persistent.role,
                             {arena.data() + persistent.place.offset, persistent.type.dtype, persistent.type.shape}});
   }
   for (std::size_t p = 0; p < phases.size(); ++p) phases_.push_back(bind(phases[p], set.phases[p]));
@@ -85,8 +87,10 @@ Program::BoundPhase Program::bind(const Selected& selected, const PhasePlan& pla
     entry.input_count = static_cast<std::uint16_t>(step.in.size());
     entry.output_count = static_cast<std::uint16_t>(step.out.size());
     entry.workspace = step.workspace.bytes > 0 ? arena_.data() + step.workspace.offset : nullptr;
-    for (std::size_t k = 0; k < step.in.size(); ++k) bound.views.push_back(view_at(step.in[k], graph.value(node.inputs[k]).type));
-    for (std::size_t k = 0; k < step.out.size(); ++k) bound.views.push_back(view_at(step.out[k], graph.value(node.outputs[k]).type));
+    for (std::size_t k = 0; k < step.in.size(); ++k)
+      bound.views.push_back(view_at(step.in[k], graph.value(node.inputs[k]).type));
+    for (std::size_t k = 0; k < step.out.size(); ++k)
+      bound.views.push_back(view_at(step.out[k], graph.value(node.outputs[k]).type));
     bound.steps.push_back(entry);
   }
   bound.views.shrink_to_fit();
@@ -101,7 +105,8 @@ Program::BoundPhase Program::bind(const Selected& selected, const PhasePlan& pla
     for (const PlannedBuffer& buffer : plan.buffers) {
       bound.poisoned.push_back({bound_index[static_cast<std::size_t>(buffer.last_step)], buffer.place});
     }
-    std::stable_sort(bound.poisoned.begin(), bound.poisoned.end(), [](const Poisoned& a, const Poisoned& b) { return a.step < b.step; });
+    std::stable_sort(bound.poisoned.begin(), bound.poisoned.end(),
+                     [](const Poisoned& a, const Poisoned& b) { return a.step < b.step; });
   }
   if (options_.guard > 0) {
     for (const PlannedBuffer& buffer : plan.buffers) {
@@ -110,7 +115,8 @@ Program::BoundPhase Program::bind(const Selected& selected, const PhasePlan& pla
     }
     // Guards are checked for the first phase only: other phases lay their buffers elsewhere in the same arena.
     if (phases_.empty()) {
-      for (const Place& guard : bound.guards) std::memset(arena_.data() + guard.offset, static_cast<int>(kGuardByte), static_cast<std::size_t>(guard.bytes));
+      for (const Place& guard : bound.guards)
+        std::memset(arena_.data() + guard.offset, static_cast<int>(kGuardByte), static_cast<std::size_t>(guard.bytes));
     }
   }
   return bound;
@@ -129,7 +135,8 @@ Status Program::run(int index, const RunScalars& scalars) const noexcept {
   for (std::size_t s = 0; s < phase.steps.size(); ++s) {
     const BoundStep& step = phase.steps[s];
     const TensorView* views = phase.views.data() + step.first_view;
-    const Call call{{views, step.input_count}, {views + step.input_count, step.output_count}, step.workspace, &scalars, threads_};
+    const Call call{
+        {views, step.input_count}, {views + step.input_count, step.output_count}, step.workspace, &scalars, threads_};
     const Status status = step.run(*step.state, call);
     if (status != Status::good) return status;
     if (options_.poison) poison(phase, static_cast<std::int32_t>(s), next_poison);

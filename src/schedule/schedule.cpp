@@ -11,13 +11,15 @@ namespace {
 bool is_cloneable(const Graph& graph, NodeId id) {
   if (!id.is_valid() || graph.node(id).op->is_update) return false;
   const std::vector<ValueId>& outputs = graph.node(id).outputs;
-  return std::all_of(outputs.begin(), outputs.end(), [&](ValueId v) { return graph.value(v).role == Role::activation; });
+  return std::all_of(outputs.begin(), outputs.end(),
+                     [&](ValueId v) { return graph.value(v).role == Role::activation; });
 }
 
 // Emits the steps of one schedule. `current_` holds, for each value, the instance that a reader would find in memory.
 class Emitter {
  public:
-  Emitter(const Selected& selected, std::span<const NodeId> order, std::int32_t forward_count, std::span<const Keep> keep)
+  Emitter(const Selected& selected, std::span<const NodeId> order, std::int32_t forward_count,
+          std::span<const Keep> keep)
       : selected_(selected),
         graph_(selected.graph()),
         order_(order),
@@ -32,7 +34,8 @@ class Emitter {
 
   PhaseSchedule run() {
     for (std::int32_t v = 0; v < graph_.value_count(); ++v) {
-      if (!graph_.value(ValueId{v}).producer.is_valid()) current_[static_cast<std::size_t>(v)] = add_instance(ValueId{v}, 0);
+      if (!graph_.value(ValueId{v}).producer.is_valid())
+        current_[static_cast<std::size_t>(v)] = add_instance(ValueId{v}, 0);
     }
     for (base_step_ = 0; base_step_ < static_cast<std::int32_t>(order_.size()); ++base_step_) {
       emit(order_[static_cast<std::size_t>(base_step_)], false);
@@ -59,7 +62,8 @@ class Emitter {
   std::int32_t instance_of(ValueId value) {
     if (!is_available(value)) {
       const NodeId producer = graph_.value(value).producer;
-      ensure(is_cloneable(graph_, producer), "schedule: '", graph_.value(value).name, "' is dropped but cannot be recomputed");
+      ensure(is_cloneable(graph_, producer), "schedule: '", graph_.value(value).name,
+             "' is dropped but cannot be recomputed");
       emit(producer, true);
     }
     return current_[static_cast<std::size_t>(value.index)];
@@ -69,9 +73,10 @@ class Emitter {
     const Node& node = graph_.node(id);
     // Recomputing one input may recompute another as a by-product: first make all available, then look them up.
     for (const ValueId input : node.inputs) instance_of(input);
-    Step step{id, is_recompute, static_cast<std::int32_t>(schedule_.operands.size()), static_cast<std::int16_t>(node.inputs.size()),
-              static_cast<std::int16_t>(node.outputs.size())};
-    for (const ValueId input : node.inputs) schedule_.operands.push_back(current_[static_cast<std::size_t>(input.index)]);
+    Step step{id, is_recompute, static_cast<std::int32_t>(schedule_.operands.size()),
+              static_cast<std::int16_t>(node.inputs.size()), static_cast<std::int16_t>(node.outputs.size())};
+    for (const ValueId input : node.inputs)
+      schedule_.operands.push_back(current_[static_cast<std::size_t>(input.index)]);
     const auto index = static_cast<std::int32_t>(schedule_.steps.size());
     for (const ValueId output : node.outputs) {
       const std::int32_t instance = add_instance(output, index);
@@ -131,7 +136,8 @@ class Emitter {
   void set_lifetimes() {
     for (std::size_t s = 0; s < schedule_.steps.size(); ++s) {
       const auto index = static_cast<std::int32_t>(s);
-      for (const std::int32_t i : schedule_.inputs(schedule_.steps[s])) schedule_.instances[static_cast<std::size_t>(i)].last_step = index;
+      for (const std::int32_t i : schedule_.inputs(schedule_.steps[s]))
+        schedule_.instances[static_cast<std::size_t>(i)].last_step = index;
       for (const std::int32_t i : schedule_.outputs(schedule_.steps[s])) {
         Instance& instance = schedule_.instances[static_cast<std::size_t>(i)];
         instance.first_step = index;
@@ -173,7 +179,8 @@ std::vector<Keep> Scheduler::keep_all() const {
   const Graph& graph = selected_->graph();
   std::vector<Keep> keep(static_cast<std::size_t>(graph.value_count()), Keep::keep);
   for (const ValueId value : candidates_) {
-    if (graph.node(graph.value(value).producer).op->never_kept) keep[static_cast<std::size_t>(value.index)] = Keep::transient;
+    if (graph.node(graph.value(value).producer).op->never_kept)
+      keep[static_cast<std::size_t>(value.index)] = Keep::transient;
   }
   return keep;
 }

@@ -47,8 +47,9 @@ struct PhaseSchedule {
   }
 };
 
-// Makes schedules of one phase for any choice of what to keep. The order of the original steps is fixed once, for a small peak; a choice
-// only adds recomputed steps between them and moves updates behind the last reader of what they overwrite.
+// Makes schedules of one phase for any choice of what to keep. The order of the original steps is fixed once, for a
+// small peak; a choice only adds recomputed steps between them and moves updates behind the last reader of what they
+// overwrite.
 class Scheduler {
  public:
   explicit Scheduler(const Selected& selected);

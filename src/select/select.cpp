@@ -18,7 +18,8 @@ Choice choose(const Graph& graph, NodeId id, KernelTable kernels, const SelectOp
   for (const Kernel* kernel : kernels) {
     if (kernel->op == node.op->name) candidates.push_back(kernel);
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [](const Kernel* a, const Kernel* b) { return a->rank > b->rank; });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Kernel* a, const Kernel* b) { return a->rank > b->rank; });
   for (const Kernel* kernel : candidates) {
     std::string reason;
     if (kernel->isa > options.target.isa) {

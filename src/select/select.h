@@ -1,4 +1,5 @@
-// Training -> Selected: which kernel serves each node, what scratch it needs, what it holds outside the arena, what it costs.
+// Training -> Selected: which kernel serves each node, what scratch it needs, what it holds outside the arena, what it
+// costs.
 #pragma once
 
 #include <string>

@@ -60,11 +60,11 @@ void finish_sums(const Space& space, const Call& call) {
     const double rstd = load(call.in[2], c), scale = static_cast<double>(space.coefficients.scale[c]);
     store(call.out[1], c, product * rstd);
     store(call.out[2], c, sum);
-    for (std::int64_t f = 0; f < m.fold; ++f) {
-      space.slope[f * m.channels + c] = static_cast<float>(-scale * rstd * rstd * product / rows);
-      space.level[f * m.channels + c] = static_cast<float>(-scale * sum / rows);
-    }
+    space.slope[c] = static_cast<float>(-scale * rstd * rstd * product / rows);
+    space.level[c] = static_cast<float>(-scale * sum / rows);
   }
+  repeat_folds(m, space.slope);
+  repeat_folds(m, space.level);
 }
 
 Status run(const KernelState& base, const Call& call) noexcept {

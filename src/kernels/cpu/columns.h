@@ -13,7 +13,8 @@ constexpr std::int64_t kPanelWidth = kPanelVectors * kLanes;
 
 struct Matrix {
   std::int64_t rows = 0, channels = 0;
-  std::int64_t fold = 1;  // rows in a wide row
+  std::int64_t fold = 1;    // rows in a wide row
+  bool is_fetched = false;  // passes over it fetch what comes next
 
   std::int64_t width() const { return fold * channels; }
   std::int64_t wide_rows() const { return (rows + fold - 1) / fold; }  // the last may be shorter
@@ -21,19 +22,23 @@ struct Matrix {
 };
 
 // Wide rows are whole vectors and fill a panel. From a panel's width on, an odd number of channels keeps its one short
-// vector a row.
-static inline Matrix matrix_of(std::int64_t rows, std::int64_t channels) {
-  std::int64_t fold = 1;
+// vector a row. A panel jumps from row to row, which no hardware foresees: then, and where the tensor is so large that
+// it comes from main memory, each panel fetches its share of the next block, which lies in one piece. In the caches
+// rows of a single panel run faster without.
+static inline Matrix matrix_of(std::int64_t rows, std::int64_t channels, std::int64_t tensor_count) {
+  constexpr std::int64_t kCachedCount = 4 * 1024 * 1024;
+  Matrix m{rows, channels};
   if (channels > 0 && channels < kPanelWidth) {
-    while (fold * channels % kLanes != 0) fold *= 2;
-    while (fold * channels < kPanelWidth) fold *= 2;
+    while (m.width() % kLanes != 0) m.fold *= 2;
+    while (m.width() < kPanelWidth) m.fold *= 2;
   }
-  return {rows, channels, fold};
+  m.is_fetched = m.width() > kPanelWidth || tensor_count > kCachedCount;
+  return m;
 }
 
 static inline Matrix matrix_of(const Shape& shape) {
   const std::int64_t channels = shape.at(-1);
-  return matrix_of(channels == 0 ? 0 : shape.count() / channels, channels);
+  return matrix_of(channels == 0 ? 0 : shape.count() / channels, channels, shape.count());
 }
 
 // Elements of the wide rows that belong to `part` of `parts`.
@@ -42,105 +47,171 @@ static inline Range elements_of(const Matrix& m, int part, int parts) {
   return {smaller(wide.begin * m.width(), m.count()), smaller(wide.end * m.width(), m.count())};
 }
 
-// wide[f * channels + c] = narrow(c)
-template <typename Narrow>
-THIMBLE_INLINE void spread(const Matrix& m, float* wide, Narrow&& narrow) {
-  for (std::int64_t c = 0; c < m.channels; ++c) {
-    const float value = narrow(c);
-    for (std::int64_t f = 0; f < m.fold; ++f) wide[f * m.channels + c] = value;
+// Copies the first `channels` entries to the other folds of a wide row.
+THIMBLE_INLINE void repeat_folds(const Matrix& m, float* wide) {
+  for (std::int64_t f = 1; f < m.fold; ++f) {
+    std::memcpy(wide + f * m.channels, wide, static_cast<std::size_t>(m.channels) * sizeof(float));
   }
 }
 
-// Rows that are finished before the next panel is begun: few enough that a block stays in the first cache.
+// Rows that are finished before the next panel is begun: few enough that a block, and the next one on its way, stay in
+// the first cache, and that f32 sums down a block stay precise.
 static inline std::int64_t block_rows(std::int64_t width) {
-  constexpr std::int64_t kBlockElements = 8192, kFewest = 8, kMost = 64;
-  return smaller(kMost, larger(kFewest, kBlockElements / larger(width, 1)));
+  constexpr std::int64_t kBlockElements = 4096, kFewest = 8, kMost = 64;
+  return smaller(kMost, larger(kFewest, kBlockElements / width));
 }
 
-// Calls panel(first index, rows, column, vectors, lanes) over elements [begin, end), begin at the start of a wide row.
-// `vectors` is a compile-time constant. Pieces depend on indices alone.
-template <typename Panel>
-THIMBLE_INLINE void each_panel(Range elements, std::int64_t width, Panel&& panel) {
-  const std::int64_t whole = (elements.end - elements.begin) / width, step = block_rows(width);
-  for (std::int64_t row = 0; row < whole; row += step) {
-    const std::int64_t rows = smaller(step, whole - row), first = elements.begin + row * width;
-    std::int64_t column = 0;
-    for (; column + kPanelWidth <= width; column += kPanelWidth) {
-      panel(first + column, rows, column, std::integral_constant<int, kPanelVectors>{}, AllLanes{});
-    }
-    for (; column + kLanes <= width; column += kLanes) {
-      panel(first + column, rows, column, std::integral_constant<int, 1>{}, AllLanes{});
-    }
-    if (column < width) {
-      panel(first + column, rows, column, std::integral_constant<int, 1>{},
-            FirstLanes{static_cast<int>(width - column)});
-    }
+// kVectors neighbouring vectors in each of `rows` rows.
+template <int kVectors, typename LaneCount>
+struct PanelPlace {
+  static constexpr int kCount = kVectors;
+  std::int64_t index, rows, column;  // first element, number of rows, column of the first element
+  std::int64_t ahead;                // a stretch of as many elements in the block that comes next
+  LaneCount lanes;
+};
+
+// The panels of one block of rows that begins at `first`; `next` is where the block that comes next begins.
+template <typename Visit>
+THIMBLE_INLINE void each_panel(std::int64_t first, std::int64_t rows, std::int64_t width, std::int64_t next,
+                               Visit&& visit) {
+  std::int64_t column = 0;
+  for (; column + kPanelWidth <= width; column += kPanelWidth) {
+    visit(PanelPlace<kPanelVectors, AllLanes>{first + column, rows, column, next + column * rows, {}});
   }
-  const std::int64_t rest = elements.begin + whole * width;
-  each_vector(rest, elements.end, [&](std::int64_t i, auto lanes) {
-    panel(i, std::int64_t{1}, i - rest, std::integral_constant<int, 1>{}, lanes);
+  if (column + 2 * kLanes <= width) {
+    visit(PanelPlace<2, AllLanes>{first + column, rows, column, next + column * rows, {}});
+    column += 2 * kLanes;
+  }
+  if (column + kLanes <= width) {
+    visit(PanelPlace<1, AllLanes>{first + column, rows, column, next + column * rows, {}});
+    column += kLanes;
+  }
+  if (column < width) {
+    const FirstLanes lanes{static_cast<int>(width - column)};
+    visit(PanelPlace<1, FirstLanes>{first + column, rows, column, next + column * rows, lanes});
+  }
+}
+
+// The last, short wide row.
+template <typename Visit>
+THIMBLE_INLINE void each_rest(std::int64_t rest, std::int64_t end, Visit&& visit) {
+  each_vector(rest, end, [&](std::int64_t i, auto lanes) {
+    visit(PanelPlace<1, decltype(lanes)>{i, 1, i - rest, i, lanes});
   });
 }
 
-// For every column of the wide rows: first[column] += sum of p, second[column] += sum of p * q, where terms.step gives
-// p and q of an element. Sums are f32 within a block of rows and double across blocks.
-template <typename Terms>
-void sum_columns(Range elements, std::int64_t width, const Terms& terms, double* first, double* second) {
-  each_panel(elements, width,
-             [&](std::int64_t index, std::int64_t rows, std::int64_t column, auto vectors, auto lanes) {
-               constexpr int kCount = decltype(vectors)::value;
-               typename Terms::Panel panel[kCount];
-               Vec p_sum[kCount], pq_sum[kCount];
-               for (int v = 0; v < kCount; ++v) {
-                 panel[v] = terms.open(column + v * kLanes, lanes);
-                 p_sum[v] = pq_sum[v] = zero();
-               }
-               for (std::int64_t row = 0; row < rows; ++row) {
+template <typename T>
+THIMBLE_INLINE void fetch(const T* p) {
+  _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
+}
+
+// Sums of one panel.
+template <bool kFetches, typename Place, typename Terms>
+THIMBLE_INLINE void sum_panel(const Place& place, std::int64_t width, const Terms& terms, double* first,
+                              double* second) {
+  constexpr int kCount = Place::kCount;
+  typename Terms::Panel panel[kCount];
+  Vec p_sum[kCount], pq_sum[kCount];
+  for (int v = 0; v < kCount; ++v) {
+    panel[v] = terms.open(place.column + v * kLanes, place.lanes);
+    p_sum[v] = pq_sum[v] = zero();
+  }
+  for (std::int64_t row = 0; row < place.rows; ++row) {
 #pragma GCC unroll 4
-                 for (int v = 0; v < kCount; ++v) {
-                   Vec p, q;
-                   terms.step(panel[v], index + row * width + v * kLanes, lanes, p, q);
-                   p_sum[v] = add(p_sum[v], p);
-                   pq_sum[v] = fma(p, q, pq_sum[v]);
-                 }
-               }
-               for (int v = 0; v < kCount; ++v) {
-                 add_to(first + column + v * kLanes, p_sum[v], lanes);
-                 add_to(second + column + v * kLanes, pq_sum[v], lanes);
-               }
-             });
+    for (int v = 0; v < kCount; ++v) {
+      Vec p, q;
+      terms.step(panel[v], place.index + row * width + v * kLanes, place.lanes, p, q);
+      if constexpr (kFetches) terms.fetch_ahead(place.ahead + (row * kCount + v) * kLanes);
+      p_sum[v] = add(p_sum[v], p);
+      pq_sum[v] = fma(p, q, pq_sum[v]);
+    }
+  }
+  for (int v = 0; v < kCount; ++v) {
+    add_to(first + place.column + v * kLanes, p_sum[v], place.lanes);
+    add_to(second + place.column + v * kLanes, pq_sum[v], place.lanes);
+  }
+}
+
+// For every column of the wide rows of [begin, end): first[column] += sum of p, second[column] += sum of p * q, where
+// terms.step gives p and q of an element. Sums are f32 within a block of rows and double across blocks. The last row
+// may be short.
+template <bool kFetches, typename Terms>
+void sum_columns_as(Range elements, std::int64_t width, const Terms& terms, double* first, double* second) {
+  const std::int64_t whole = (elements.end - elements.begin) / width, step = block_rows(width);
+  for (std::int64_t row = 0; row < whole; row += step) {
+    const std::int64_t rows = smaller(step, whole - row), index = elements.begin + row * width;
+    each_panel(index, rows, width, index + rows * width,
+               [&](const auto& place) { sum_panel<kFetches>(place, width, terms, first, second); });
+  }
+  each_rest(elements.begin + whole * width, elements.end,
+            [&](const auto& place) { sum_panel<false>(place, width, terms, first, second); });
+}
+
+template <typename Terms>
+void sum_columns(const Matrix& m, Range elements, const Terms& terms, double* first, double* second) {
+  if (m.is_fetched) {
+    sum_columns_as<true>(elements, m.width(), terms, first, second);
+  } else {
+    sum_columns_as<false>(elements, m.width(), terms, first, second);
+  }
 }
 
 // The same for plain sums: first[column] += sum of x. global_avg_pool and channel_sum need no products.
 template <typename T>
 void sum_columns(Range elements, std::int64_t width, const T* x, double* first) {
-  each_panel(elements, width,
-             [&](std::int64_t index, std::int64_t rows, std::int64_t column, auto vectors, auto lanes) {
-               constexpr int kCount = decltype(vectors)::value;
-               Vec sum[kCount];
-               for (int v = 0; v < kCount; ++v) sum[v] = zero();
-               for (std::int64_t row = 0; row < rows; ++row) {
-#pragma GCC unroll 4
-                 for (int v = 0; v < kCount; ++v)
-                   sum[v] = add(sum[v], load(x + index + row * width + v * kLanes, lanes));
-               }
-               for (int v = 0; v < kCount; ++v) add_to(first + column + v * kLanes, sum[v], lanes);
-             });
+  const std::int64_t whole = (elements.end - elements.begin) / width;
+  std::int64_t row = 0;
+  for (; row + 4 <= whole; row += 4) {
+    each_vector(0, width, [&](std::int64_t column, auto lanes) {
+      const T* place = x + elements.begin + row * width + column;
+      const Vec near = add(load(place, lanes), load(place + width, lanes));
+      const Vec far = add(load(place + 2 * width, lanes), load(place + 3 * width, lanes));
+      add_to(first + column, add(near, far), lanes);
+    });
+  }
+  for (std::int64_t index = elements.begin + row * width; index < elements.end; index += width) {
+    each_vector(0, smaller(width, elements.end - index), [&](std::int64_t column, auto lanes) {
+      add_to(first + column, load(x + index + column, lanes), lanes);
+    });
+  }
 }
 
-// Calls map.step for every vector, its column's coefficients in registers.
-template <typename Map>
-void map_columns(Range elements, std::int64_t width, const Map& map) {
-  each_panel(elements, width,
-             [&](std::int64_t index, std::int64_t rows, std::int64_t column, auto vectors, auto lanes) {
-               constexpr int kCount = decltype(vectors)::value;
-               typename Map::Panel panel[kCount];
-               for (int v = 0; v < kCount; ++v) panel[v] = map.open(column + v * kLanes, lanes);
-               for (std::int64_t row = 0; row < rows; ++row) {
+template <bool kFetches, typename Place, typename Map>
+THIMBLE_INLINE void map_panel(const Place& place, std::int64_t width, const Map& map) {
+  constexpr int kCount = Place::kCount;
+  typename Map::Panel panel[kCount];
+  for (int v = 0; v < kCount; ++v) panel[v] = map.open(place.column + v * kLanes, place.lanes);
+  for (std::int64_t row = 0; row < place.rows; ++row) {
 #pragma GCC unroll 4
-                 for (int v = 0; v < kCount; ++v) map.step(panel[v], index + row * width + v * kLanes, lanes);
-               }
-             });
+    for (int v = 0; v < kCount; ++v) {
+      map.step(panel[v], place.index + row * width + v * kLanes, place.lanes);
+      if constexpr (kFetches) map.fetch_ahead(place.ahead + (row * kCount + v) * kLanes);
+    }
+  }
+}
+
+// Calls map.step for every vector of the wide rows of [begin, end). Blocks from the last to the first: the pass over
+// the same tensor before this one went forward, and what it read last is still in the cache.
+template <bool kFetches, typename Map>
+void map_columns_as(Range elements, std::int64_t width, const Map& map) {
+  const std::int64_t whole = (elements.end - elements.begin) / width, step = block_rows(width);
+  each_rest(elements.begin + whole * width, elements.end,
+            [&](const auto& place) { map_panel<false>(place, width, map); });
+  for (std::int64_t end = whole; end > 0;) {
+    const std::int64_t row = (end - 1) / step * step, index = elements.begin + row * width;
+    const std::int64_t next = row == 0 ? index : index - step * width;
+    each_panel(index, end - row, width, next, [&](const auto& place) { map_panel<kFetches>(place, width, map); });
+    end = row;
+  }
+}
+
+template <typename Map>
+void map_columns(const Matrix& m, Range elements, const Map& map) {
+  if (m.is_fetched) {
+    map_columns_as<true>(elements, m.width(), map);
+  } else {
+    map_columns_as<false>(elements, m.width(), map);
+  }
 }
 
 // Sum over the folded rows: narrow[c] = sum of wide[f * channels + c], in place at the front of the same array.

@@ -6,7 +6,7 @@ namespace {
 
 std::string refuse(const KernelQuery& q) { return refuse_mixed(q, 1); }
 
-Matrix sample_matrix(const Shape& x) { return matrix_of(x[1] * x[2], x[3]); }
+Matrix sample_matrix(const Shape& x) { return matrix_of(x[1] * x[2], x[3], x.count()); }
 
 // (threads, width rounded to cache lines)
 double* carve(Carver& carver, const Matrix& m, int threads) {

@@ -29,7 +29,7 @@ struct GroupPlan {
 static inline GroupPlan group_plan(const Shape& shape, std::int64_t groups, int threads) {
   constexpr std::int64_t kEnoughSamples = 4;  // a thread; then one sample more or less is not worth cutting for
   const std::int64_t samples = shape[0], channels = shape.at(-1);
-  GroupPlan plan{matrix_of(shape.count() / samples / channels, channels), samples, groups, 1,
+  GroupPlan plan{matrix_of(shape.count() / samples / channels, channels, shape.count()), samples, groups, 1,
                  threads_for(shape.count(), threads)};
   if (samples % plan.threads != 0 && samples < kEnoughSamples * plan.threads) {
     plan.parts = plan.threads / static_cast<int>(std::gcd(samples, static_cast<std::int64_t>(plan.threads)));
@@ -75,7 +75,7 @@ static inline void finish_moments(const GroupPlan& plan, std::int64_t sample, co
                                   const TensorView& mean, const TensorView& rstd) {
   const std::int64_t run = plan.per_group();
   for (std::int64_t g = 0; g < plan.groups; ++g) {
-    const Moments all = combine_moments(moments + g * run, run * plan.parts, run, plan.matrix.channels);
+    const Moments all = combine_moments(moments + g * run, plan.parts, run, plan.matrix.channels);
     store(mean, sample * plan.groups + g, all.mean);
     store(rstd, sample * plan.groups + g, rstd_of(all, eps));
   }
@@ -105,7 +105,7 @@ void group_moments(const GroupPlan& plan, const TensorView& x, double eps, const
 static inline void normalize_item(const GroupPlan& plan, std::int64_t item, const TensorView& x, const TensorView& y,
                                   const TensorView& mean, const TensorView& rstd, const TensorView& gamma,
                                   const TensorView& beta, bool rectifies, const Coefficients& scratch) {
-  const Statistics statistics{mean, rstd, item / plan.parts * plan.groups, plan.per_group()};
+  const Statistics statistics(mean, rstd, item / plan.parts * plan.groups, plan.per_group());
   fill_coefficients(plan.matrix, statistics, gamma, beta, scratch);
   normalize_range(plan.matrix, x, y, rectifies, plan.elements(item), scratch);
 }

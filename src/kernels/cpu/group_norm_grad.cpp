@@ -76,13 +76,12 @@ class Gradient {
   }
 
  private:
-  void fill(std::int64_t item, int thread) const {
-    const Statistics statistics{call_.in[1], call_.in[2], item / plan_.parts * plan_.groups, plan_.per_group()};
-    fill_coefficients(m_, statistics, call_.in[3], call_.in[4], space_.threads[thread].coefficients);
+  Statistics statistics(std::int64_t item) const {
+    return {call_.in[1], call_.in[2], item / plan_.parts * plan_.groups, plan_.per_group()};
   }
 
-  double rstd(std::int64_t item, std::int64_t channel) const {
-    return load(call_.in[2], item / plan_.parts * plan_.groups + channel / plan_.per_group());
+  void fill(std::int64_t item, int thread) const {
+    fill_coefficients(m_, statistics(item), call_.in[3], call_.in[4], space_.threads[thread].coefficients);
   }
 
   void sum_item(std::int64_t item, int thread) const {
@@ -90,37 +89,45 @@ class Gradient {
     fill(item, thread);
     gradient_sums(m_, call_.in[0], call_.in[5], rectifies_, plan_.elements(item), own.coefficients, own.sums);
     const std::int64_t first = plan_.place(item, thread) * m_.channels;
-    for (std::int64_t c = 0; c < m_.channels; ++c) {
-      space_.sum[first + c] = own.sums.first[c];
-      space_.product[first + c] = own.sums.second[c];
-      own.dbeta[c] += own.sums.first[c];
-      own.dgamma[c] += own.sums.second[c] * rstd(item, c);
+    const Statistics from = statistics(item);
+    for (std::int64_t c = 0, s = 0; c < m_.channels; c += from.run, ++s) {
+      const auto rstd = static_cast<double>(from.rstd[s]);
+      for (std::int64_t k = c; k < c + from.run; ++k) {
+        space_.sum[first + k] = own.sums.first[k];
+        space_.product[first + k] = own.sums.second[k];
+        own.dbeta[k] += own.sums.first[k];
+        own.dgamma[k] += own.sums.second[k] * rstd;
+      }
     }
   }
 
-  // With n elements in the group: dx = scale * dy - rstd * (sum(gamma dy) + (x - mean) * rstd^2 * sum(gamma dy (x -
-  // mean))) / n
-  void map_item(std::int64_t item, int thread, std::int64_t first_part) const {
-    const ThreadSpace& own = space_.threads[thread];
-    const std::int64_t run = plan_.per_group();
-    const auto n = static_cast<double>(run * m_.rows);
-    for (std::int64_t g = 0; g < plan_.groups; ++g) {
+  // With n elements in the group, slope = -rstd^3 * sum(gamma * dy * (x - mean)) / n, level = -rstd * sum(gamma * dy) /
+  // n.
+  void fill_slopes(std::int64_t item, const ThreadSpace& own, std::int64_t first_part) const {
+    const Statistics from = statistics(item);
+    const auto* gamma = call_.in[3].as<const float>();
+    const auto n = static_cast<double>(from.run * m_.rows);
+    for (std::int64_t c = 0, s = 0; c < m_.channels; c += from.run, ++s) {
       double sum = 0, product = 0;
-      for (std::int64_t part = 0; part < plan_.parts; ++part) {
-        for (std::int64_t c = g * run; c < (g + 1) * run; ++c) {
-          const double gamma = load(call_.in[3], c);
-          sum += gamma * space_.sum[(first_part + part) * m_.channels + c];
-          product += gamma * space_.product[(first_part + part) * m_.channels + c];
+      for (std::int64_t part = first_part; part < first_part + plan_.parts; ++part) {
+        for (std::int64_t k = c; k < c + from.run; ++k) {
+          sum += static_cast<double>(gamma[k]) * space_.sum[part * m_.channels + k];
+          product += static_cast<double>(gamma[k]) * space_.product[part * m_.channels + k];
         }
       }
-      const double r = rstd(item, g * run);
-      for (std::int64_t f = 0; f < m_.fold; ++f) {
-        for (std::int64_t c = f * m_.channels + g * run; c < f * m_.channels + (g + 1) * run; ++c) {
-          own.slope[c] = static_cast<float>(-r * r * r * product / n);
-          own.level[c] = static_cast<float>(-r * sum / n);
-        }
+      const auto rstd = static_cast<double>(from.rstd[s]);
+      for (std::int64_t k = c; k < c + from.run; ++k) {
+        own.slope[k] = static_cast<float>(-rstd * rstd * rstd * product / n);
+        own.level[k] = static_cast<float>(-rstd * sum / n);
       }
     }
+    repeat_folds(m_, own.slope);
+    repeat_folds(m_, own.level);
+  }
+
+  void map_item(std::int64_t item, int thread, std::int64_t first_part) const {
+    const ThreadSpace& own = space_.threads[thread];
+    fill_slopes(item, own, first_part);
     gradient_range(m_, call_.in[0], call_.in[5], call_.out[0], rectifies_, plan_.elements(item), own.coefficients,
                    own.slope, own.level);
   }

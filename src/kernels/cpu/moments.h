@@ -41,6 +41,7 @@ struct MomentTerms {
   [[gnu::always_inline]] void step(const Panel& panel, std::int64_t index, Lanes lanes, Vec& p, Vec& q) const {
     p = q = sub(load(x + index, lanes), panel.shift);
   }
+  [[gnu::always_inline]] void fetch_ahead(std::int64_t index) const { fetch(x + index); }
 };
 
 // shift = mean of a few rows spread evenly over the range.
@@ -55,15 +56,14 @@ void sample_shift(const Matrix& m, const T* x, Range elements, float* shift) {
     }
     store(shift + c, mul(sum, inverse), lanes);
   });
-  for (std::int64_t f = 1; f < m.fold; ++f) {
-    std::memcpy(shift + f * m.channels, shift, static_cast<std::size_t>(m.channels) * sizeof(float));
-  }
+  repeat_folds(m, shift);
 }
 
 // Leaves moments[c] = {rows, mean, deviations} of the range, which must begin at the start of a row.
 template <typename T>
 void column_moments(const Matrix& m, const T* x, Range elements, const ColumnSums& sums, Moments* moments) {
   const auto rows = static_cast<double>((elements.end - elements.begin) / m.channels);
+  const double inverse_rows = 1 / rows;
   if (elements.begin == elements.end) {
     for (std::int64_t c = 0; c < m.channels; ++c) moments[c] = {};
     return;
@@ -71,31 +71,34 @@ void column_moments(const Matrix& m, const T* x, Range elements, const ColumnSum
   sample_shift(m, x, elements, sums.shift);
   clear(sums.first, m.width());
   clear(sums.second, m.width());
-  sum_columns(elements, m.width(), MomentTerms<T>{x, sums.shift}, sums.first, sums.second);
+  sum_columns(m, elements, MomentTerms<T>{x, sums.shift}, sums.first, sums.second);
   gather_folds(m, sums.first);
   gather_folds(m, sums.second);
   for (std::int64_t c = 0; c < m.channels; ++c) {
-    const double offset = sums.first[c] / rows;
+    const double offset = sums.first[c] * inverse_rows;
     const double deviations = sums.second[c] - sums.first[c] * offset;
     // Written so that NaN stays NaN.
     moments[c] = {rows, static_cast<double>(sums.shift[c]) + offset, deviations < 0 ? 0 : deviations};
   }
 }
 
-// Moments of the union of `count` disjoint parts; part k is parts[k / run * stride + k % run].
-static inline Moments combine_moments(const Moments* parts, std::int64_t count, std::int64_t run, std::int64_t stride) {
+// Moments of the union of disjoint parts: `runs` runs of `length` neighbours, `stride` apart.
+static inline Moments combine_moments(const Moments* parts, std::int64_t runs, std::int64_t length,
+                                      std::int64_t stride) {
   Moments all;
   double weighted = 0;
-  for (std::int64_t k = 0; k < count; ++k) {
-    const Moments& part = parts[k / run * stride + k % run];
-    all.rows += part.rows;
-    weighted += part.rows * part.mean;
+  for (std::int64_t r = 0; r < runs; ++r) {
+    for (const Moments* part = parts + r * stride; part < parts + r * stride + length; ++part) {
+      all.rows += part->rows;
+      weighted += part->rows * part->mean;
+    }
   }
   all.mean = weighted / all.rows;
-  for (std::int64_t k = 0; k < count; ++k) {
-    const Moments& part = parts[k / run * stride + k % run];
-    const double distance = part.mean - all.mean;
-    all.deviations += part.deviations + part.rows * distance * distance;
+  for (std::int64_t r = 0; r < runs; ++r) {
+    for (const Moments* part = parts + r * stride; part < parts + r * stride + length; ++part) {
+      const double distance = part->mean - all.mean;
+      all.deviations += part->deviations + part->rows * distance * distance;
+    }
   }
   return all;
 }

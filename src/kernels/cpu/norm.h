@@ -15,23 +15,26 @@ struct Coefficients {
   }
 };
 
-// Statistic c / per_statistic, counted from `offset`, belongs to channel c: 1 for batch norm, channels of a group for
-// group norm.
+// Which mean and rstd belong to the channels of a matrix: from `first` on, one for `run` channels each. Batch norm: a
+// run of 1.
 struct Statistics {
-  const TensorView& mean;
-  const TensorView& rstd;
-  std::int64_t offset = 0;
-  std::int64_t per_statistic = 1;
+  const float *mean = nullptr, *rstd = nullptr;
+  std::int64_t run = 1;
+
+  Statistics(const TensorView& means, const TensorView& rstds, std::int64_t first = 0, std::int64_t channels_each = 1)
+      : mean(means.as<const float>() + first), rstd(rstds.as<const float>() + first), run(channels_each) {}
 };
 
-static inline void fill_coefficients(const Matrix& m, const Statistics& statistics, const TensorView& gamma,
+static inline void fill_coefficients(const Matrix& m, const Statistics& from, const TensorView& gamma,
                                      const TensorView& beta, const Coefficients& to) {
-  const auto place = [&](std::int64_t c) { return statistics.offset + c / statistics.per_statistic; };
-  spread(m, to.mean, [&](std::int64_t c) { return static_cast<float>(load(statistics.mean, place(c))); });
-  spread(m, to.scale, [&](std::int64_t c) {
-    return static_cast<float>(load(statistics.rstd, place(c))) * static_cast<float>(load(gamma, c));
-  });
-  spread(m, to.beta, [&](std::int64_t c) { return static_cast<float>(load(beta, c)); });
+  for (std::int64_t c = 0, s = 0; c < m.channels; c += from.run, ++s) {
+    for (std::int64_t k = c; k < c + from.run; ++k) {
+      to.mean[k] = from.mean[s];
+      to.scale[k] = from.rstd[s] * gamma.as<const float>()[k];
+    }
+  }
+  std::memcpy(to.beta, beta.data, static_cast<std::size_t>(m.channels) * sizeof(float));
+  for (float* wide : {to.mean, to.scale, to.beta}) repeat_folds(m, wide);
 }
 
 template <typename T, bool kRectifies>
@@ -51,6 +54,7 @@ struct NormalizeMap {
     const Vec value = fma(sub(load(x + index, lanes), panel.mean), panel.scale, panel.beta);
     store(y + index, kRectifies ? relu(value) : value, lanes);
   }
+  [[gnu::always_inline]] void fetch_ahead(std::int64_t index) const { fetch(x + index); }
 };
 
 // p = dy behind the rectifier, q = x - mean: their sums are dbeta and dgamma / rstd.
@@ -71,6 +75,10 @@ struct GradientTerms {
     q = sub(load(x + index, lanes), panel.mean);
     const Vec gradient = load(dy + index, lanes);
     p = kRectifies ? where_positive(fma(q, panel.scale, panel.beta), gradient) : gradient;
+  }
+  [[gnu::always_inline]] void fetch_ahead(std::int64_t index) const {
+    fetch(x + index);
+    fetch(dy + index);
   }
 };
 
@@ -98,6 +106,10 @@ struct GradientMap {
     if constexpr (kRectifies) gradient = where_positive(fma(distance, panel.scale, panel.beta), gradient);
     store(dx + index, fma(panel.scale, gradient, fma(panel.slope, distance, panel.level)), lanes);
   }
+  [[gnu::always_inline]] void fetch_ahead(std::int64_t index) const {
+    fetch(x + index);
+    fetch(dy + index);
+  }
 };
 
 // Calls body(element, rectifies) with both as compile-time facts.
@@ -116,7 +128,7 @@ static inline void normalize_range(const Matrix& m, const TensorView& x, const T
                                    Range elements, const Coefficients& from) {
   with_norm(x.dtype, rectifies, [&](auto element, auto flag) {
     using T = decltype(element);
-    map_columns(elements, m.width(), NormalizeMap<T, decltype(flag)::value>{x.as<const T>(), y.as<T>(), from});
+    map_columns(m, elements, NormalizeMap<T, decltype(flag)::value>{x.as<const T>(), y.as<T>(), from});
   });
 }
 
@@ -133,7 +145,7 @@ static inline void gradient_sums(const Matrix& m, const TensorView& x, const Ten
   clear(sums.second, m.width());
   with_norm(x.dtype, rectifies, [&](auto element, auto flag) {
     using T = decltype(element);
-    sum_columns(elements, m.width(), GradientTerms<T, decltype(flag)::value>{x.as<const T>(), dy.as<const T>(), from},
+    sum_columns(m, elements, GradientTerms<T, decltype(flag)::value>{x.as<const T>(), dy.as<const T>(), from},
                 sums.first, sums.second);
   });
   gather_folds(m, sums.first);
@@ -146,14 +158,22 @@ static inline void gradient_range(const Matrix& m, const TensorView& x, const Te
   with_norm(x.dtype, rectifies, [&](auto element, auto flag) {
     using T = decltype(element);
     map_columns(
-        elements, m.width(),
+        m, elements,
         GradientMap<T, decltype(flag)::value>{x.as<const T>(), dy.as<const T>(), dx.as<T>(), from, slope, level});
   });
 }
 
+// x is the first input; every other floating tensor is shaped like it or holds f32 statistics and parameters.
 static inline std::string refuse_norm(const KernelQuery& q) {
-  if (std::string reason = refuse_unstored(q); !reason.empty()) return reason;
-  return refuse_unless(q.in[0].shape.at(-1) > 0 && q.in[0].shape.count() > 0, "serves tensors that have elements only");
+  const Type& x = q.in[0];
+  if (!is_stored(x.dtype)) return "serves f32 and bf16 only";
+  if (x.shape.count() == 0) return "serves tensors that have elements only";
+  for (const std::span<const Type> types : {q.in, q.out}) {
+    for (const Type& type : types) {
+      if (type != x && type.dtype != DType::f32) return "serves f32 statistics and parameters only";
+    }
+  }
+  return "";
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

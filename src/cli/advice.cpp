@@ -18,6 +18,15 @@ bool is_coupled(const CompileRequest& request, OpTable ops) {
   return is_batch_coupled(build_model(spec, ops).graph);
 }
 
+// Networks that come with group norm too say so in their listing: "wrn<d>-<k>[-gn]".
+bool has_group_norm_twin(std::string_view name) {
+  for (const ModelInfo& info : known_models()) {
+    const std::string_view family = info.name.substr(0, info.name.find_first_of("<[0123456789"));
+    if (info.name.ends_with("[-gn]") && name.starts_with(family)) return true;
+  }
+  return false;
+}
+
 // Least harmful first.
 std::vector<Trial> make_trials(const CompileRequest& request, OpTable ops) {
   std::vector<Trial> trials;
@@ -29,8 +38,10 @@ std::vector<Trial> make_trials(const CompileRequest& request, OpTable ops) {
   if (request.microbatch) add("--microbatch auto", [](CompileRequest& r) { r.microbatch.reset(); });
   const bool coupled = is_coupled(request, ops);
   if (coupled && !request.allowed.contains("microbatch-norm")) {
-    const std::string twin = request.model.name + "-gn";
-    add(twin + " (group norm) instead of " + request.model.name, [&](CompileRequest& r) { r.model.name = twin; });
+    if (has_group_norm_twin(request.model.name)) {
+      const std::string twin = request.model.name + "-gn";
+      add(twin + " (group norm) instead of " + request.model.name, [&](CompileRequest& r) { r.model.name = twin; });
+    }
     add("--allow microbatch-norm", [](CompileRequest& r) { r.allowed.insert("microbatch-norm"); });
   }
   if (request.optimizer.kind == OptimizerKind::adamw || request.optimizer.kind == OptimizerKind::nesterov) {

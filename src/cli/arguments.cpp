@@ -64,7 +64,7 @@ std::optional<double> parse_number(std::string_view text) { return parse_whole<d
 
 std::string hint(std::string_view word, const std::vector<std::string>& known, std::string_view prefix) {
   const std::string nearest = nearest_word(word, known);
-  return nearest.empty() ? "" : join_text("; did you mean '", prefix, nearest, "'?");
+  return nearest.empty() ? "." : join_text("; did you mean '", prefix, nearest, "'?");
 }
 
 void Arguments::give(GivenValue value) {

@@ -56,7 +56,7 @@ class Arguments {
 std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<double> parse_number(std::string_view text);
 
-// "", or "; did you mean 'x'?"
+// Ends a sentence: "." or "; did you mean 'x'?"
 std::string hint(std::string_view word, const std::vector<std::string>& known, std::string_view prefix = "");
 
 }  // namespace thimble::cli

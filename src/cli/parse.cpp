@@ -20,7 +20,7 @@ namespace {
 void take_operand(const VerbDef& verb, std::string_view word, Arguments& arguments) {
   require(!word.empty(), "found an empty word on the command line, wanted a model or an option");
   require(word.front() != '-', "option '", word, "' is not known; options have two dashes and whole names",
-          word.size() > 3 ? hint(word.substr(1), option_names(verb.verb), "--") : "");
+          word.size() > 3 ? hint(word.substr(1), option_names(verb.verb), "--") : ".");
   require(!verb.operand.empty(), "'", verb.name, "' takes no '", word, "', only options");
   require(arguments.model().empty(), "found a second model '", word, "' beside '", arguments.model(),
           "', wanted one; an option begins with two dashes");

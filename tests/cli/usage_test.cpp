@@ -18,6 +18,7 @@ TEST(Usage, AMistakeEndsWithCodeOneAndSaysWhatWasWanted) {
       {{"plan", "wrn28-2", "lenet-300-100"}, {"second model 'lenet-300-100'"}},
       {{"plan", "lenet-300-10"}, {"no network 'lenet-300-10'", "did you mean 'lenet-300-100'"}},
       {{"plan", "wrn28-2", "--bacth", "10"}, {"'--bacth'", "did you mean '--batch'"}},
+      {{"plan", "wrn28-2", "--zzzzzz"}, {"has no option '--zzzzzz'. 'thimble plan --help' lists them"}},
       {{"plan", "wrn28-2", "-batch", "10"}, {"two dashes", "did you mean '--batch'"}},
       {{"plan", "wrn28-2", "--resume", "x"}, {"'plan' has no option '--resume': it belongs to train"}},
       {{"plan", "wrn28-2", "--batch"}, {"--batch: found no value, wanted N"}},

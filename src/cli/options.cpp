@@ -36,6 +36,7 @@ constexpr OptionDef kOptions[] = {
      "of "
      "it). Without it nothing is bounded",
      kCompiling, memory},
+    {"tensor-memory", text, "SIZE", "budget of the tensors alone, for comparison with papers", kPlanning, memory},
     {"microbatch", text, "N|auto",
      "samples that pass through the network at a time; auto chooses the fastest size that fits (default auto)",
      kPlanning, memory},

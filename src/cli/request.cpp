@@ -202,6 +202,9 @@ CompileRequest make_request(const Arguments& arguments, const Dataset* dataset) 
   request.target = make_target(arguments);
   request.recompute = arguments.text("recompute", "auto") == "auto";
   request.configuration.skipped_passes = skipped_passes(arguments);
+  if (const GivenValue* tensors = arguments.find("tensor-memory"); tensors != nullptr) {
+    request.tensor_memory = parse_bytes(tensors->text);
+  }
   if (const GivenValue* memory = arguments.find("memory"); memory != nullptr) {
     request.memory = budget_from(memory->text, memory_limit_bytes(), memory->where);
   }

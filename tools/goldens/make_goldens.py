@@ -27,6 +27,7 @@ with a random sign. The sketch is linear and keeps L2 norms, |sketch(a) - sketch
 element escapes it.
 """
 import copy
+import functools
 import json
 import os
 import sys
@@ -42,31 +43,31 @@ from tensor_file import write_tensors
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "goldens")
 STEPS = 10
-CANDIDATES = 32  # for the batch of the gradients
-STEP_CANDIDATES = 8
+CANDIDATES = 32
 SKETCH = 128
 OPTIMIZERS = {
     "sgd": {"learning_rate": 0.1, "weight_decay": 5e-4},
     "momentum": {"learning_rate": 0.02, "weight_decay": 5e-4},
     "nesterov": {"learning_rate": 0.02, "weight_decay": 5e-4},
-    "adamw": {"learning_rate": 0.001, "weight_decay": 0.05},
+    "adamw": {"learning_rate": 0.0002, "weight_decay": 0.05},
 }
 
 
-def case(network, sample, batch, classes=10, smoothing=0.0, optimizers=tuple(OPTIMIZERS)):
+def case(network, sample, batch, classes=10, smoothing=0.0, slower=1, optimizers=tuple(OPTIMIZERS)):
+    slowed = {name: OPTIMIZERS[name] | {"learning_rate": OPTIMIZERS[name]["learning_rate"] / slower} for name in optimizers}
     return {"network": network, "sample": sample, "batch": batch, "classes": classes, "label_smoothing": smoothing,
-            "seed": 1, "steps": STEPS, "optimizers": {name: OPTIMIZERS[name] for name in optimizers}}
+            "seed": 1, "steps": STEPS, "optimizers": slowed}
 
 
 CASES = {
     "wrn10-1": case("wrn10-1", [16, 16, 3], 8),
     "wrn10-1-gn": case("wrn10-1-gn", [16, 16, 3], 6, classes=7),
     "wrn16-1-smoothed": case("wrn16-1", [16, 16, 3], 8, smoothing=0.1),
-    "resnet18-gn-16": case("resnet18-gn", [16, 16, 3], 4, optimizers=("nesterov",)),
-    "wrn28-2": case("wrn28-2", [32, 32, 3], 8),
-    "wrn28-2-gn": case("wrn28-2-gn", [32, 32, 3], 8),
-    "resnet18-32": case("resnet18", [32, 32, 3], 4),
-    "resnet18-224": case("resnet18", [224, 224, 3], 2, classes=20, optimizers=("nesterov", "adamw")),
+    "resnet18-gn-16": case("resnet18-gn", [16, 16, 3], 4, slower=10, optimizers=("nesterov",)),
+    "wrn28-2": case("wrn28-2", [32, 32, 3], 8, slower=100),
+    "wrn28-2-gn": case("wrn28-2-gn", [32, 32, 3], 8, slower=10),
+    "resnet18-32": case("resnet18", [32, 32, 3], 4, slower=10),
+    "resnet18-224": case("resnet18", [224, 224, 3], 2, classes=20, slower=10, optimizers=("nesterov", "adamw")),
     "lenet-300-100": case("lenet-300-100", [28, 28, 1], 32),
 }
 
@@ -88,10 +89,16 @@ def make_optimizer(name, parameters, recipe):
     return torch.optim.SGD(parameters, lr=rate, momentum=momentum, nesterov=name == "nesterov", weight_decay=decay)
 
 
+@functools.cache
+def drawn_network(network, sample, classes, seed):
+    model = networks.build(network, sample, classes)
+    networks.initialize(model, seed, jitter=True)
+    return model
+
+
 def make_network(recipe, dtype):
-    model = networks.build(recipe["network"], recipe["sample"], recipe["classes"])
-    networks.initialize(model, recipe["seed"], jitter=True)
-    return model.to(dtype).train()
+    model = drawn_network(recipe["network"], tuple(recipe["sample"]), recipe["classes"], recipe["seed"])
+    return copy.deepcopy(model).to(dtype).train()
 
 
 def loss_of(logits, labels, recipe):
@@ -132,8 +139,7 @@ def pick_or_recall(recipe, group, step, model):
     """The batch's index: picked when the answers are made, recalled when they are made again in float32."""
     picked = recipe["batches"].setdefault(group, [])
     if len(picked) <= step:
-        count = CANDIDATES if group == "gradient" else STEP_CANDIDATES
-        picked.append(pick_batch(model, recipe, range(step * count, (step + 1) * count)))
+        picked.append(pick_batch(model, recipe, range(step * CANDIDATES, (step + 1) * CANDIDATES)))
     return picked[step]
 
 

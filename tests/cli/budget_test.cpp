@@ -1,0 +1,68 @@
+// The budget under the kernel's own limit: runs inside a cgroup whose limit is the budget. An OOM kill is a failed
+// test.
+#include <gtest/gtest.h>
+
+#include "run_thimble.h"
+
+namespace thimble::testing {
+namespace {
+
+constexpr std::int64_t kMiB = 1024 * 1024;
+
+// A group of the cgroup v1 memory controller, gone with the object; not made where the system does not let us.
+class MemoryGroup {
+ public:
+  explicit MemoryGroup(std::int64_t limit) : path_("/sys/fs/cgroup/memory/thimble-test-" + std::to_string(::getpid())) {
+    std::error_code ignored;
+    std::filesystem::create_directory(path_, ignored);
+    write_file(path_ + "/memory.limit_in_bytes", std::to_string(limit));
+    is_made_ = contains(read_file(path_ + "/memory.limit_in_bytes"), std::to_string(limit / 4096 * 4096));
+  }
+  MemoryGroup(const MemoryGroup&) = delete;
+  MemoryGroup& operator=(const MemoryGroup&) = delete;
+  ~MemoryGroup() { ::rmdir(path_.c_str()); }
+
+  bool is_made() const { return is_made_; }
+  // Moves this process in, so that the program is born there; leave() moves it out again.
+  void enter() const { write_file(path_ + "/cgroup.procs", std::to_string(::getpid())); }
+  static void leave() { write_file("/sys/fs/cgroup/memory/cgroup.procs", std::to_string(::getpid())); }
+
+ private:
+  std::string path_;
+  bool is_made_ = false;
+};
+
+std::int64_t smallest_budget(const Words& model) {
+  Words words = {"plan"};
+  words.insert(words.end(), model.begin(), model.end());
+  words.insert(words.end(), {"--memory", "1MiB", "--json"});
+  return run_thimble(words).json().at("smallest_budget_bytes").get<std::int64_t>();
+}
+
+Outcome train_with(const Words& model, std::int64_t budget) {
+  Words words = {"train"};
+  words.insert(words.end(), model.begin(), model.end());
+  words.insert(words.end(), {"--steps", "2", "--json", "--progress", "none", "--memory", std::to_string(budget) + "B"});
+  return run_thimble(words);
+}
+
+TEST(Budget, HoldsInsideACgroupOfThatSize) {
+  const Words models[] = {{"wrn10-1-gn", "--data", "glyphs", "--batch", "16", "--optimizer", "momentum"},
+                          {"lenet-300-100", "--data", "glyphs", "--batch", "16", "--optimizer", "adamw"}};
+  for (const Words& model : models) {
+    const std::int64_t smallest = smallest_budget(model);
+    for (const std::int64_t budget : {smallest, smallest + kMiB / 2, smallest + 3 * kMiB}) {
+      const MemoryGroup group(budget);
+      if (!group.is_made()) GTEST_SKIP() << "no writable cgroup v1 memory controller here";
+      group.enter();
+      const Outcome outcome = train_with(model, budget);
+      MemoryGroup::leave();
+      ASSERT_EQ(outcome.code, 0) << model[0] << " in " << budget << " bytes: " << outcome.err;
+      EXPECT_LE(outcome.json().at("peak_rss_bytes").get<std::int64_t>(), budget);
+    }
+    EXPECT_EQ(train_with(model, smallest - kMiB).code, 3);
+  }
+}
+
+}  // namespace
+}  // namespace thimble::testing

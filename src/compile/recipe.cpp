@@ -20,6 +20,7 @@ std::span<const Pass> training_recipe() {
   static const Pass kRecipe[] = {
       passes::kSplitNorms,       // after gradients: the rule of the whole norm is better than that of its halves
       passes::kSimplify,         // gradients of casts and reshapes may have become identities
+      passes::kFuseAccumulate,   // after gradients have lost the casts between them and their totals
       passes::kRemoveDeadNodes,  // last: whatever lost its readers
   };
   return kRecipe;

@@ -1,5 +1,5 @@
 // Gradient of a convolution with respect to its weights.
-#include "ops/conv2d_shape.h"
+#include "ops/conv2d_weight_sum.h"
 #include "ops/example_types.h"
 
 namespace thimble::ops::conv2d_grad_weight {
@@ -26,35 +26,10 @@ std::vector<Type> infer(const OpQuery& q) {
 
 double flops(const OpQuery& q) { return conv2d_shape(kName, q, q.in[0].shape, q.out[0].shape).flops(); }
 
-// sum over samples and windows of x * dy
-double element(const Conv2dShape& s, const Call& call, std::int64_t i, std::int64_t j, std::int64_t c,
-               std::int64_t o) noexcept {
-  const std::int64_t channel = o / s.out_channels_per_group() * s.w[2] + c;
-  double sum = 0;
-  for (std::int64_t b = 0; b < s.y[0]; ++b) {
-    for (std::int64_t row = 0; row < s.y[1]; ++row) {
-      const std::int64_t h = s.place(row, i);
-      if (!is_inside(h, s.x[1])) continue;
-      for (std::int64_t column = 0; column < s.y[2]; ++column) {
-        const std::int64_t w = s.place(column, j);
-        if (!is_inside(w, s.x[2])) continue;
-        sum += load(call.in[0], offset_of(s.x, b, h, w, channel)) * load(call.in[1], offset_of(s.y, b, row, column, o));
-      }
-    }
-  }
-  return sum;
-}
-
 void reference(const OpQuery& q, const Call& call) noexcept {
   const Conv2dShape s = conv2d_shape(kName, q, call.in[0].shape, call.out[0].shape);
-  for (std::int64_t i = 0; i < s.w[0]; ++i) {
-    for (std::int64_t j = 0; j < s.w[1]; ++j) {
-      for (std::int64_t c = 0; c < s.w[2]; ++c) {
-        for (std::int64_t o = 0; o < s.w[3]; ++o)
-          store(call.out[0], offset_of(s.w, i, j, c, o), element(s, call, i, j, c, o));
-      }
-    }
-  }
+  for_weight_gradient(s, call.in[0], call.in[1],
+                      [&](std::int64_t place, double sum) { store(call.out[0], place, sum); });
 }
 
 std::vector<Example> examples() {

@@ -44,13 +44,21 @@ Tenant tenant_at(const Graph& graph, const PhasePlan& plan, const PlannedBuffer&
   return tenant;
 }
 
-// A gradient that an update or an accumulation reads belongs to a parameter; any other is a layer's own.
+// A gradient has the shape of what it updates, unless that is a pool. An update that makes the gradient itself also
+// reads a layer's.
+bool updates_by(const Graph& graph, const Node& update, ValueId input) {
+  const Type& updated = graph.value(update.inputs[0]).type;
+  const Value& value = graph.value(input);
+  return value.role == Role::gradient && (updated.layout == Layout::pooled || value.type.shape == updated.shape);
+}
+
+// A gradient by which a parameter or its total is updated belongs to the parameter; any other is a layer's own.
 bool is_parameter_gradient(const Graph& graph, const PhasePlan& plan, const PlannedBuffer& buffer) {
   for (int s = buffer.first_step; s <= buffer.last_step; ++s) {
     const Node& node = graph.node(step_at(plan, s).node);
     if (!node.op->is_update) continue;
     for (const ValueId input : node.inputs) {
-      if (holds(buffer, input) && graph.value(input).role == Role::gradient) return true;
+      if (holds(buffer, input) && updates_by(graph, node, input)) return true;
     }
   }
   return false;

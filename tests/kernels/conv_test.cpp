@@ -41,6 +41,7 @@ void check_grad_weight(const ConvCase& c, DType x, DType y, DType w) {
   attributes.set("kernel_width", c.kernel_width);
   attributes.set("dtype", std::string(name_of(w)));
   check_products("conv2d_grad_weight", {{x, x_shape(c)}, {y, y_shape(c)}}, attributes);
+  check_products("conv2d_add_grad_weight", {{w, w_shape(c)}, {x, x_shape(c)}, {y, y_shape(c)}}, window(c));
 }
 
 void check_all(const ConvCase& c, DType dtype = DType::f32) {
@@ -127,7 +128,16 @@ TEST(Conv, AgreesForLargeGradients) {
   check_grad_weight({1, 8, 8, 64, 72, 3, 3, 1, 1}, DType::f32, DType::f32, DType::f32);
   check_grad_weight({1, 6, 6, 64, 160, 3, 3, 1, 1}, DType::bf16, DType::bf16, DType::bf16);
   check_grad_weight({1, 4, 4, 260, 100, 3, 3, 1, 1}, DType::f32, DType::f32, DType::bf16);
+  check_grad_weight({3, 3, 3, 70, 260, 3, 3, 2, 1}, DType::f32, DType::bf16, DType::f32);
+  check_grad_weight({2, 4, 5, 300, 20, 1, 1, 1, 0, 1, 2}, DType::f32, DType::f32, DType::f32);
+}
+
+// Weights that are copied panel by panel, more panels than are held at once.
+TEST(Conv, AgreesForLargeWeights) {
   check_grad_input({1, 6, 6, 150, 96, 3, 3, 1, 1}, DType::f32, DType::f32);
+  check_grad_input({1, 5, 6, 96, 350, 3, 3, 2, 1}, DType::f32, DType::bf16);
+  check_forward({1, 5, 6, 96, 350, 3, 3, 1, 1}, DType::f32, DType::f32);
+  check_forward({1, 5, 4, 192, 702, 3, 3, 2, 1, 1, 2}, DType::bf16, DType::bf16);
 }
 
 TEST(Conv, AddsBiasAndRectifies) {

@@ -1,7 +1,7 @@
 // Convolution. Weights (KH, KW, C/groups, O) are read as they lie: a row of output channels is what the inner loop
 // wants.
 #include "kernels/cpu/conv_depthwise.h"
-#include "kernels/cpu/conv_gather.h"
+#include "kernels/cpu/conv_packed.h"
 
 namespace thimble::kernels::THIMBLE_ISA::conv2d_kernel {
 namespace {
@@ -22,15 +22,18 @@ std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   return state;
 }
 
+// Weights that a core's second-level cache does not hold are fetched panel by panel.
+bool packs(const ConvShape& s) { return s.taps() * s.group_channels() * s.out_channels * 4 > kMiB; }
+
 Bytes workspace(const KernelQuery& q) {
   const GatherPlan plan = plan_of(q);
-  return plan.shape.is_depthwise() ? 0 : q.threads * plan.buffer_elements() * 4;
+  if (plan.shape.is_depthwise()) return 0;
+  return packs(plan.shape) ? carve_packed(plan, q.threads, nullptr).bytes : q.threads * plan.buffer_elements() * 4;
 }
 
 template <typename W>
-void run_gather(const State& state, const Call& call) noexcept {
+void run_gather(const State& state, const Call& call, const Ending& ending) noexcept {
   const GatherPlan& plan = state.plan;
-  const Ending ending = {.bias = call.in.size() == 3 ? &call.in[2] : nullptr, .is_relu = state.is_relu};
   const std::int64_t rows = plan.shape.batch * plan.row_count(), panels = plan.panel_count();
   const ThreadGrid grid = choose_grid(rows, panels, call.threads);
   const auto panel_of = [&](std::int64_t index) {
@@ -48,10 +51,14 @@ void run_gather(const State& state, const Call& call) noexcept {
 
 Status run(const KernelState& kernel_state, const Call& call) noexcept {
   const State& state = static_cast<const State&>(kernel_state);
-  if (state.plan.shape.is_depthwise()) {
-    depthwise_forward(state.plan.shape, state.is_relu, call);
+  const ConvShape& shape = state.plan.shape;
+  const Ending ending = {.bias = call.in.size() == 3 ? &call.in[2] : nullptr, .is_relu = state.is_relu};
+  if (shape.is_depthwise()) {
+    depthwise_forward(shape, state.is_relu, call);
+  } else if (packs(shape)) {
+    gather_packed(state.plan, call, ending);
   } else {
-    with_element(call.in[1].dtype, [&](auto element) { run_gather<decltype(element)>(state, call); });
+    with_element(call.in[1].dtype, [&](auto element) { run_gather<decltype(element)>(state, call, ending); });
   }
   return Status::good;
 }

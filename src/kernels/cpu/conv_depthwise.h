@@ -131,22 +131,23 @@ THIMBLE_INLINE Vec depthwise_weight_sum(const ConvShape& s, const X* x, const Y*
   return total;
 }
 
-inline void depthwise_grad_weight(const ConvShape& s, const Call& call) noexcept {
+// Calls write(place, sum, lanes) for every vector of the gradient.
+template <typename Write>
+void depthwise_grad_weight(const ConvShape& s, const TensorView& x, const TensorView& dy, int threads,
+                           Write&& write) noexcept {
   const std::int64_t vectors = divide_up(s.channels, kLanes);
-  const auto run_unit = [&](std::int64_t unit, auto x, auto y, auto w) {
+  const auto run_unit = [&](std::int64_t unit, auto x_element, auto y_element) {
     const std::int64_t tap = unit / vectors, c = unit % vectors * kLanes;
     const FirstLanes lanes = {static_cast<int>(smaller(kLanes, s.channels - c))};
     const Vec sum =
-        depthwise_weight_sum(s, call.in[0].as<const decltype(x)>() + c, call.in[1].as<const decltype(y)>() + c,
+        depthwise_weight_sum(s, x.as<const decltype(x_element)>() + c, dy.as<const decltype(y_element)>() + c,
                              tap / s.kernel_width, tap % s.kernel_width, lanes);
-    store_first(call.out[0].as<decltype(w)>() + tap * s.channels + c, sum, lanes.count);
+    write(tap * s.channels + c, sum, lanes.count);
   };
-  parallel_for(call.threads, s.taps() * vectors, [&](std::int64_t begin, std::int64_t end) {
-    with_element(call.in[0].dtype, [&](auto x) {
-      with_element(call.in[1].dtype, [&](auto y) {
-        with_element(call.out[0].dtype, [&](auto w) {
-          for (std::int64_t unit = begin; unit < end; ++unit) run_unit(unit, x, y, w);
-        });
+  parallel_for(threads, s.taps() * vectors, [&](std::int64_t begin, std::int64_t end) {
+    with_element(x.dtype, [&](auto x_element) {
+      with_element(dy.dtype, [&](auto y_element) {
+        for (std::int64_t unit = begin; unit < end; ++unit) run_unit(unit, x_element, y_element);
       });
     });
   });

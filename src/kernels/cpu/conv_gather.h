@@ -14,6 +14,7 @@ struct GatherPlan {
   std::int64_t source_group = 0, out_group = 0;  // channels a group
   std::int64_t out_channels = 0;
 
+  bool is_backward() const { return maker.rows.is_backward; }
   std::int64_t row_count() const { return maker.rows.end - maker.rows.begin; }
   std::int64_t group_panels() const { return divide_up(out_group, kTileColumns); }
   std::int64_t panel_count() const { return shape.groups * group_panels(); }
@@ -126,7 +127,7 @@ void gather_panel(const GatherWork& work, const GatherPanel& panel) noexcept {
 // Panels [panels.begin, panels.end) of output rows [rows.begin, rows.end), counted over all images. `panel_of` finds
 // the weights.
 template <typename B, typename PanelOf>
-void gather(const GatherPlan& plan, const Call& call, Ending ending, Range rows, Range panels, float* buffer,
+void gather(const GatherPlan& plan, const Call& call, const Ending& ending, Range rows, Range panels, float* buffer,
             PanelOf&& panel_of) noexcept {
   GatherWork work = {plan, call, ending, {}, {}};
   const std::int64_t row_count = plan.row_count();

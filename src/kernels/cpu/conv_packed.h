@@ -1,0 +1,104 @@
+// Gathering convolution from a copy of the weights, panel by panel: for weights that lie the wrong way round, and for
+// those so large that their rows are scattered over many pages. Only a few panels are copied at a time.
+#pragma once
+
+#include "kernels/cpu/conv_gather.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+constexpr Bytes kPackedBytes = 256 * kKiB;  // of weights held at once, unless one panel is larger
+
+inline std::int64_t packed_row(const GatherPlan& plan) { return plan.out_group > kLanes ? kTileColumns : kLanes; }
+inline std::int64_t packed_elements(const GatherPlan& plan) {
+  return plan.shape.taps() * plan.source_group * packed_row(plan);
+}
+inline std::int64_t panels_at_once(const GatherPlan& plan) {
+  return smaller(plan.panel_count(), larger(1, kPackedBytes / 4 / packed_elements(plan)));
+}
+
+struct PackedWork {
+  float* packed = nullptr;   // (panels, taps, source_group, packed_row)
+  float* buffers = nullptr;  // (threads, buffer_elements)
+  Bytes bytes = 0;
+};
+
+inline PackedWork carve_packed(const GatherPlan& plan, int threads, std::byte* base) {
+  Carver carver(base);
+  PackedWork work;
+  work.packed = carver.take<float>(panels_at_once(plan) * packed_elements(plan));
+  work.buffers = carver.take<float>(threads * plan.buffer_elements());
+  work.bytes = carver.used();
+  return work;
+}
+
+// The weights (source_group, columns) of one tap for one panel. Columns beyond the panel are never read.
+template <typename W>
+void pack_tap(const GatherPlan& plan, const GatherPanel& panel, std::int64_t tap, const W* w, float* packed) noexcept {
+  const std::int64_t outs = plan.shape.out_channels, row = packed_row(plan);
+  if (!plan.is_backward()) {  // w[tap, c, panel.column + n]
+    w += tap * plan.source_group * outs + panel.column;
+    for (std::int64_t c = 0; c < plan.source_group; ++c) copy_to_f32(packed + c * row, w + c * outs, panel.columns);
+    return;
+  }
+  const std::int64_t first_channel = panel.column - panel.group * plan.out_group;  // w[tap, first_channel + n, o]
+  w += (tap * plan.out_group + first_channel) * outs + panel.group * plan.source_group;
+  transpose_to_f32(packed, row, w, outs, panel.columns, plan.source_group);
+}
+
+// Calls body(tap) for all taps of the kernel in the order in which the phases read them.
+template <typename Body>
+void for_taps(const GatherPlan& plan, Body&& body) {
+  const Axis& row_axis = plan.maker.rows;
+  const Axis& column_axis = plan.maker.columns;
+  for (std::int64_t phase = 0; phase < row_axis.period * column_axis.period; ++phase) {
+    const AxisPhase rows = phase_of(row_axis, phase / column_axis.period);
+    const AxisPhase columns = phase_of(column_axis, phase % column_axis.period);
+    for (std::int64_t i = 0; i < rows.taps; ++i) {
+      for (std::int64_t j = 0; j < columns.taps; ++j) {
+        body((rows.first_tap + i * rows.tap_step) * column_axis.kernel + columns.first_tap + j * columns.tap_step);
+      }
+    }
+  }
+}
+
+template <typename W>
+void pack_panels(const GatherPlan& plan, const Call& call, Range panels, float* packed) noexcept {
+  const std::int64_t taps = plan.shape.taps();
+  parallel_for(call.threads, (panels.end - panels.begin) * taps, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t index = begin / taps; index * taps < end; ++index) {
+      std::int64_t place = index * taps;
+      for_taps(plan, [&](std::int64_t tap) {
+        if (place >= begin && place < end) {
+          pack_tap(plan, panel_at(plan, panels.begin + index), tap, call.in[1].as<const W>(),
+                   packed + place * plan.source_group * packed_row(plan));
+        }
+        ++place;
+      });
+    }
+  });
+}
+
+inline void gather_packed(const GatherPlan& plan, const Call& call, const Ending& ending) noexcept {
+  const PackedWork work = carve_packed(plan, call.threads, call.workspace);
+  const std::int64_t rows = plan.shape.batch * plan.row_count(), panels = plan.panel_count(),
+                     step = panels_at_once(plan);
+  for (std::int64_t first = 0; first < panels; first += step) {
+    const Range chosen = {first, smaller(first + step, panels)};
+    with_element(call.in[1].dtype,
+                 [&](auto element) { pack_panels<decltype(element)>(plan, call, chosen, work.packed); });
+    const ThreadGrid grid = choose_grid(rows, chosen.end - chosen.begin, call.threads);
+    const auto panel_of = [&](std::int64_t index) {
+      GatherPanel panel = panel_at(plan, index);
+      panel.weights = work.packed + (index - first) * packed_elements(plan);
+      panel.row = packed_row(plan);
+      return panel;
+    };
+    parallel(grid.rows * grid.columns, [&](int thread, int) {
+      const Range part = part_of(chosen.end - chosen.begin, thread % grid.columns, grid.columns);
+      gather<float>(plan, call, ending, part_of(rows, thread / grid.columns, grid.rows),
+                    {first + part.begin, first + part.end}, work.buffers + thread * plan.buffer_elements(), panel_of);
+    });
+  }
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA

@@ -1,0 +1,101 @@
+// How the gradient of a convolution's weights is cut up: which threads take which pixels, channels and columns, what is
+// copied on the way, and where sums wait.
+#pragma once
+
+#include "kernels/cpu/conv_band.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+constexpr Bytes kPartialBytes = 64 * kKiB;  // gradients up to here are summed in a copy a thread
+constexpr Bytes kSumBytes = 256 * kKiB;     // of f32 sums held at once for a gradient that is stored otherwise
+constexpr std::int64_t kWantedPixels =
+    256;  // of a block: fetching and storing the sums should cost little beside the products
+constexpr std::int64_t kFewChannels = 8;  // a tile of fewer rows wastes the processor
+// From here on neighbouring pixels lie so far apart that they fall on few sets of the cache and many pages: they are
+// copied close together, this many channels at a time.
+constexpr std::int64_t kManyChannels = 256;
+constexpr std::int64_t kChunkChannels = 64;
+
+struct WeightPlan : KernelState {
+  ConvShape shape;
+  BandMaker maker;
+  BandSize band;
+  std::int64_t images = 1;  // in a block, if it holds whole images
+  std::int64_t chunk = 0;   // channels that are taken together
+  int pixel_parts = 1;      // threads that share out the pixels
+  ThreadGrid grid;          // of the other threads: channels x panels
+  bool is_direct = false;   // the sums are the output
+  bool packs_dy = false;
+
+  std::int64_t group_panels() const { return divide_up(shape.group_outs(), kTileColumns); }
+  std::int64_t panel_count() const { return shape.groups * group_panels(); }
+  std::int64_t panel_column(std::int64_t panel) const {
+    if (panel >= panel_count()) return shape.out_channels;
+    return panel / group_panels() * shape.group_outs() + panel % group_panels() * kTileColumns;
+  }
+  std::int64_t panel_columns(std::int64_t panel) const {
+    return smaller(kTileColumns, shape.group_outs() - panel % group_panels() * kTileColumns);
+  }
+
+  std::int64_t sum_rows() const { return shape.taps() * shape.group_channels(); }
+  std::int64_t panels_at_once() const {
+    if (is_direct || pixel_parts > 1) return panel_count();
+    return smaller(panel_count(), larger(1, kSumBytes / 4 / kTileColumns / sum_rows()));
+  }
+  std::int64_t sum_columns() const {
+    return is_direct ? shape.out_channels : smaller(shape.out_channels, panels_at_once() * kTileColumns);
+  }
+  std::int64_t sum_elements() const { return is_direct ? 0 : round_up(sum_rows() * sum_columns(), 16); }
+
+  // A thread's copies of what a block reads of x and dy.
+  std::int64_t x_elements() const { return round_up(images * maker.elements(band.rows, band.columns, chunk), 16); }
+  std::int64_t dy_elements() const { return packs_dy ? images * band.rows * band.columns * kTileColumns : 0; }
+  std::int64_t thread_elements() const { return x_elements() + dy_elements(); }
+
+  // With few channels a tile takes the taps of a kernel row together: they lie side by side in a band that is padded.
+  bool joins_taps() const {
+    return shape.group_channels() < kFewChannels && shape.dilation == 1 && shape.kernel_width > 1 && grid.rows == 1;
+  }
+  int threads() const { return pixel_parts * grid.rows * grid.columns; }
+};
+
+inline void plan_weight_threads(WeightPlan& plan, int threads, DType out) {
+  const ConvShape& s = plan.shape;
+  if (plan.sum_rows() * s.out_channels * 4 <= kPartialBytes) {
+    plan.pixel_parts = static_cast<int>(smaller(threads, s.batch * s.out_height));
+  } else {
+    plan.grid = choose_grid(divide_up(s.group_channels(), kFewChannels), plan.panel_count(), threads);
+  }
+  plan.is_direct = out == DType::f32 && plan.pixel_parts == 1;
+}
+
+// Blocks of about kWantedPixels, less where copies would outgrow a band.
+inline void plan_weight_block(WeightPlan& plan) {
+  const ConvShape& s = plan.shape;
+  plan.band = choose_band(plan.maker, plan.chunk);
+  const std::int64_t rows = divide_up(kWantedPixels, plan.band.columns);
+  if (plan.maker.is_direct || plan.band.rows > rows) plan.band.rows = smaller(rows, s.out_height);
+  plan.band.rows = divide_up(s.out_height, divide_up(s.out_height, plan.band.rows));
+  if (plan.band.rows < s.out_height || plan.band.columns < s.out_width) return;
+  const std::int64_t copied = plan.maker.elements(s.out_height, s.out_width, plan.chunk);
+  plan.images = smaller(s.batch, divide_up(kWantedPixels, s.out_height * s.out_width));
+  if (copied > 0) plan.images = larger(1, smaller(plan.images, kBandBytes / 4 / copied));
+}
+
+inline void plan_weight_gradient(WeightPlan& plan, const Attributes& attributes, const Type& x, const Type& dy,
+                                 const Type& dw, int threads) {
+  plan.shape = conv_shape(attributes, x.shape, dw.shape, dy.shape);
+  const ConvShape& s = plan.shape;
+  BandMaker& maker = plan.maker;
+  maker.rows = forward_axis(s, s.height, s.out_height, s.kernel_height);
+  maker.columns = forward_axis(s, s.width, s.out_width, s.kernel_width);
+  maker.channels = s.channels;
+  plan_weight_threads(plan, threads, dw.dtype);
+  maker.is_direct = x.dtype == DType::f32 && s.channels < kManyChannels && !plan.joins_taps();
+  plan.packs_dy = dy.dtype != DType::f32 || s.out_channels >= kManyChannels;
+  plan.chunk = divide_up(s.group_channels(), plan.grid.rows);
+  if (!maker.is_direct) plan.chunk = smaller(plan.chunk, kChunkChannels);
+  plan_weight_block(plan);
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA

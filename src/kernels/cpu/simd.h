@@ -90,7 +90,8 @@ THIMBLE_INLINE void add_to(double* sums, Vec a) {
   _mm512_storeu_pd(sums + 8, _mm512_add_pd(_mm512_loadu_pd(sums + 8), high));
 }
 
-// Two vectors of bf16 at the price of one load: the even elements widened, then the odd ones. interleave puts such a pair in order.
+// Two vectors of bf16 at the price of one load: the even elements widened, then the odd ones. interleave puts such a
+// pair in order.
 THIMBLE_INLINE void load_even_odd(Vec& even, Vec& odd, const BFloat16* p, int count) {
   const auto mask = static_cast<__mmask32>((std::uint64_t{1} << count) - 1);
   const __m512i both = _mm512_maskz_loadu_epi16(mask, p);
@@ -122,7 +123,8 @@ THIMBLE_INLINE void transpose(Vec (&m)[kLanes]) {
     quads[4 * g + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(high, high2));
     quads[4 * g + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high, high2));
   }
-  // halves[k]: columns k and k + 8, halves[4 + k]: k + 4 and k + 12, of rows 0 .. 7; the same of rows 8 .. 15 from halves[8] on
+  // halves[k]: columns k and k + 8, halves[4 + k]: k + 4 and k + 12, of rows 0 .. 7; the same of rows 8 .. 15 from
+  // halves[8] on
 #pragma GCC unroll 4
   for (int k = 0; k < 4; ++k) {
     halves[k] = _mm512_shuffle_f32x4(quads[k], quads[4 + k], 0x88);
@@ -211,7 +213,8 @@ THIMBLE_INLINE void add_to(double* sums, Vec a) {
   _mm256_storeu_pd(sums + 4, _mm256_add_pd(_mm256_loadu_pd(sums + 4), high));
 }
 
-// Two vectors of bf16 at the price of one load: the even elements widened, then the odd ones. interleave puts such a pair in order.
+// Two vectors of bf16 at the price of one load: the even elements widened, then the odd ones. interleave puts such a
+// pair in order.
 THIMBLE_INLINE void load_even_odd(Vec& even, Vec& odd, const BFloat16* p, int count) {
   alignas(32) BFloat16 part[2 * kLanes] = {};
   if (count < 2 * kLanes) {

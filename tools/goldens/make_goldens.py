@@ -67,7 +67,7 @@ CASES = {
     "wrn28-2": case("wrn28-2", [32, 32, 3], 8, slower=100),
     "wrn28-2-gn": case("wrn28-2-gn", [32, 32, 3], 8, slower=10),
     "resnet18-32": case("resnet18", [32, 32, 3], 4, slower=10),
-    "resnet18-224": case("resnet18", [224, 224, 3], 2, classes=20, slower=10, optimizers=("nesterov", "adamw")),
+    "resnet18-224": case("resnet18", [224, 224, 3], 2, classes=20, slower=10, optimizers=("nesterov",)),
     "lenet-300-100": case("lenet-300-100", [28, 28, 1], 32),
 }
 

@@ -26,7 +26,8 @@ namespace {
 
 void read_files(Arguments& arguments) {
   if (const GivenValue* config = arguments.find("config"); config != nullptr) {
-    read_config(config->text, Source::config, arguments);
+    const std::string path = config->text;  // a copy: reading adds to the arguments, which moves them
+    read_config(path, Source::config, arguments);
   }
 }
 

@@ -15,16 +15,19 @@ struct Unit {
   double bytes;
 };
 
-constexpr std::array<Unit, 11> kUnits = {{{"B", 1},
+constexpr std::array<Unit, 14> kUnits = {{{"B", 1},
                                           {"KB", 1e3},
                                           {"MB", 1e6},
                                           {"GB", 1e9},
                                           {"KiB", 1024.0},
                                           {"MiB", 1048576.0},
                                           {"GiB", 1073741824.0},
+                                          {"TB", 1e12},
+                                          {"TiB", 1099511627776.0},
                                           {"K", 1024.0},
                                           {"M", 1048576.0},
                                           {"G", 1073741824.0},
+                                          {"T", 1099511627776.0},
                                           {"kB", 1e3}}};
 
 }  // namespace
@@ -52,7 +55,7 @@ Bytes parse_bytes(std::string_view text) {
   for (const Unit& unit : kUnits) {
     if (error != std::errc{} || unit.name != unit_text) continue;
     const double bytes = number * unit.bytes;
-    require(bytes >= 1 && bytes < 9e18, "size '", text, "' is out of range: wanted at least 1B");
+    require(bytes >= 1 && bytes < 9e18, "size '", text, "' is out of range: wanted 1B to 8000000TiB, such as 64MiB");
     return static_cast<Bytes>(std::llround(bytes));
   }
   fail_user(join_text("size '", text,

@@ -3,11 +3,18 @@
 #include "base/error.h"
 
 namespace thimble {
+namespace {
+
+std::string list_text(std::span<const std::int64_t> dims) {
+  std::string text = "[";
+  for (const std::int64_t dim : dims) text += (text.size() > 1 ? "," : "") + std::to_string(dim);
+  return text + ']';
+}
+
+}  // namespace
 
 Shape::Shape(std::span<const std::int64_t> dims) {
   require(dims.size() <= kMaxRank, "shape: found ", dims.size(), " dimensions, at most ", kMaxRank, " are supported");
-  // 2^56 elements: far beyond any machine, and low enough that a product with an element size cannot overflow.
-  constexpr std::int64_t kMaxCount = std::int64_t{1} << 56;
   rank_ = static_cast<int>(dims.size());
   bool is_empty = false;
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
@@ -15,19 +22,13 @@ Shape::Shape(std::span<const std::int64_t> dims) {
     require(dim >= 0, "shape: dimension ", axis, " is ", dim, ", wanted zero or more");
     dims_[axis] = dim;
     if (dim == 0) is_empty = true;
-    require(dim == 0 || count_ <= kMaxCount / dim, "shape: the product of the dimensions is too large");
+    require(dim == 0 || count_ <= kMaxCount / dim, "shape: ", list_text(dims),
+            " has too many elements, wanted at most ", kMaxCount);
     if (dim != 0) count_ *= dim;
   }
   if (is_empty) count_ = 0;
 }
 
-std::string to_text(const Shape& shape) {
-  std::string text = "[";
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (axis > 0) text += ',';
-    text += std::to_string(shape.at(axis));
-  }
-  return text + ']';
-}
+std::string to_text(const Shape& shape) { return list_text(shape.dims()); }
 
 }  // namespace thimble

@@ -14,6 +14,8 @@ namespace thimble {
 class Shape {
  public:
   static constexpr int kMaxRank = 6;
+  // Elements: far beyond any machine, and low enough that the bytes of thousands of such tensors can be added up.
+  static constexpr std::int64_t kMaxCount = std::int64_t{1} << 48;
 
   Shape() = default;  // a scalar: rank 0, one element
   Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span<const std::int64_t>(dims.begin(), dims.size())) {}

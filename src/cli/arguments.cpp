@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -20,9 +21,15 @@ std::optional<Number> parse_whole(std::string_view text) {
 }
 
 std::string bounds_text(const OptionDef& option) {
-  std::string text = option.kind == OptionKind::integer ? "a whole number" : "a number";
+  const bool is_whole = option.kind == OptionKind::integer;
+  std::string text = is_whole ? "a whole number" : "a number";
   text += join_text(", at least ", option.least);
-  if (std::isfinite(option.below)) text += join_text(" and less than ", option.below);
+  if (std::isfinite(option.below)) {
+    text += is_whole ? join_text(" and less than ", static_cast<std::int64_t>(option.below))
+                     : join_text(" and less than ", option.below);
+  } else if (is_whole) {
+    text += join_text(" and at most ", std::numeric_limits<std::int64_t>::max());
+  }
   return text;
 }
 

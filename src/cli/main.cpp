@@ -33,6 +33,12 @@ void read_files(Arguments& arguments) {
 
 ExitCode run(std::span<const char* const> words) {
   const std::string_view first = words.empty() ? "" : words.front();
+  if (first == "help" && words.size() == 2) {
+    const VerbDef* verb = find_verb(words[1]);
+    if (verb == nullptr) fail_verb(words[1]);
+    std::fputs(verb_help(*verb).c_str(), stdout);
+    return ExitCode::good;
+  }
   if (words.empty() || first == "--help" || first == "-h" || first == "help") {
     std::fputs(general_help().c_str(), words.empty() ? stderr : stdout);
     return words.empty() ? ExitCode::user : ExitCode::good;

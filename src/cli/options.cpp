@@ -11,6 +11,9 @@ constexpr unsigned kLists = set_of(Verb::models) | set_of(Verb::ops) | set_of(Ve
 // A train command line becomes a plan by changing its verb: options that do not bear on memory are taken and left.
 constexpr unsigned kTrainAndPlan = kTrain | kPlan;
 
+// Bounds that no honest run meets: a mistyped number is refused where it stands, and products of them do not overflow.
+constexpr double kMostDimension = 16'777'217, kMostEpochs = 1e9, kMostSteps = 1e12;
+
 using enum OptionKind;
 using enum OptionGroup;
 
@@ -18,9 +21,10 @@ constexpr OptionDef kOptions[] = {
     {"data", text, "NAME|PATH",
      "data set: cifar10, mnist, glyphs, or the path of a folder. 'thimble data' says which are present", kCompiling,
      problem},
-    {"batch", integer, "N", "samples in one update of the weights (default 100)", kCompiling, problem, 1},
+    {"batch", integer, "N", "samples in one update of the weights (default 100)", kCompiling, problem, 1,
+     kMostDimension},
     {"classes", integer, "N", "classes to tell apart, where no --data says it (default 10)", kPlan | kExplore, problem,
-     2},
+     2, kMostDimension},
     {"input", text, "HxWxC", "size of a sample, where no --data says it (default: as the model was published)",
      kPlan | kExplore, problem},
     {"weights", text, "FILE",
@@ -66,8 +70,8 @@ constexpr OptionDef kOptions[] = {
     {"no-decay-vectors", flag, "", "spare norms and biases the weight decay", kPlanning, training},
     {"augment", word, "none|crop-flip", "random crops and mirror images (default crop-flip for cifar10, else none)",
      kTrainAndPlan, training},
-    {"epochs", integer, "N", "passes over the training samples (default 10)", kTrainAndPlan, training, 1},
-    {"steps", integer, "N", "iterations, instead of --epochs", kTrainAndPlan, training, 1},
+    {"epochs", integer, "N", "passes over the training samples (default 10)", kTrainAndPlan, training, 1, kMostEpochs},
+    {"steps", integer, "N", "iterations, instead of --epochs", kTrainAndPlan, training, 1, kMostSteps},
     {"seed", integer, "N", "of weights, order of samples, augmentation and dropout (default 0)", kTrainAndPlan,
      training},
 

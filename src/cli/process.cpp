@@ -27,6 +27,7 @@ extern "C" void on_stop_signal(int) { stop_flag.store(true, std::memory_order_re
 }  // namespace
 
 void prepare_process() {
+  signal(SIGXFSZ, SIG_IGN);  // a file size limit becomes an error with a message, as a full disk does
   prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, kMappedFrom);

@@ -3,11 +3,13 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "base/error.h"
 #include "compile/recipe.h"
 #include "data/open.h"
+#include "ops/table.h"
 #include "run/meter.h"
 
 namespace thimble::cli {
@@ -31,9 +33,11 @@ int available_cores() {
 Shape sample_from(const std::string& text, const std::string& where) {
   std::vector<std::int64_t> sizes;
   for (const std::string& piece : split(text, 'x')) sizes.push_back(parse_integer(piece).value_or(0));
-  const bool is_good =
-      sizes.size() == 3 && std::all_of(sizes.begin(), sizes.end(), [](auto size) { return size >= 1; });
-  require(is_good, where, ": found '", text, "', wanted height, width and channels, such as 32x32x3");
+  constexpr std::int64_t kMostPixels = 65536;  // along one side; products of three such sizes do not overflow
+  const bool is_good = sizes.size() == 3 && std::all_of(sizes.begin(), sizes.end(),
+                                                        [](auto size) { return size >= 1 && size <= kMostPixels; });
+  require(is_good, where, ": found '", text, "', wanted height, width and channels, each from 1 to ", kMostPixels,
+          ", such as 32x32x3");
   return Shape(sizes);
 }
 
@@ -158,15 +162,23 @@ Augmentation augmentation_for(const Arguments& arguments, const Dataset& dataset
   return augmentation_from_name(arguments.text("augment", fallback)).value();
 }
 
+Bytes size_from(const std::string& text, std::string_view where, std::string_view others) {
+  const std::optional<double> bare = parse_number(text);
+  const bool is_sound = bare && std::isfinite(*bare) && *bare > 0;
+  require(!bare, where, ": found '", text, "' without a unit, wanted a size, such as ", is_sound ? text : "32", "MiB",
+          others);
+  try {
+    return parse_bytes(text);
+  } catch (const UserError& error) {
+    fail_user(join_text(where, ": ", error.what(), others));
+  }
+}
+
 }  // namespace
 
 Bytes budget_from(const std::string& text, Bytes limit, std::string_view where) {
   if (text == "auto") return limit;
-  if (!text.ends_with('%')) {
-    const bool has_unit = !parse_number(text).has_value();
-    require(has_unit, where, ": found '", text, "' without a unit, wanted one, such as ", text, "MiB, or 80% or auto");
-    return parse_bytes(text);
-  }
+  if (!text.ends_with('%')) return size_from(text, where, ", or 80% or auto");
   const std::optional<double> share = parse_number(std::string_view(text).substr(0, text.size() - 1));
   require(share && *share > 0 && *share <= 100, where, ": found '", text, "', wanted a share above 0% and up to 100%");
   return static_cast<Bytes>(*share / 100 * static_cast<double>(limit));
@@ -184,6 +196,7 @@ std::unique_ptr<Dataset> open_data(const Arguments& arguments) {
 CompileRequest make_request(const Arguments& arguments, const Dataset* dataset) {
   CompileRequest request;
   request.model = make_model(arguments, dataset);
+  build_model(request.model, op_table());  // what the network refuses is said before anything is printed or written
   request.batch = arguments.integer("batch", kDefaultBatch);
   if (dataset != nullptr) {
     require(request.batch <= dataset->count(Split::train), arguments.where("batch"), ": found ", request.batch,
@@ -203,7 +216,7 @@ CompileRequest make_request(const Arguments& arguments, const Dataset* dataset) 
   request.recompute = arguments.text("recompute", "auto") == "auto";
   request.configuration.skipped_passes = skipped_passes(arguments);
   if (const GivenValue* tensors = arguments.find("tensor-memory"); tensors != nullptr) {
-    request.tensor_memory = parse_bytes(tensors->text);
+    request.tensor_memory = size_from(tensors->text, tensors->where, "");
   }
   if (const GivenValue* memory = arguments.find("memory"); memory != nullptr) {
     request.memory = budget_from(memory->text, memory_limit_bytes(), memory->where);

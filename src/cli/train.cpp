@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 
 #include "cli/config.h"
 #include "cli/fit.h"
@@ -10,6 +9,7 @@
 #include "cli/request.h"
 #include "cli/verbs.h"
 #include "formats/checkpoint_store.h"
+#include "formats/manifest.h"
 #include "formats/publish.h"
 #include "ops/table.h"
 #include "report/train_log.h"
@@ -33,17 +33,27 @@ void read_resumed(Arguments& arguments) {
   if (is_path(options_path(folder))) {
     read_config(options_path(folder), Source::resumed, arguments);
   } else {
+    require(!is_path(join_text(folder, "/", kManifestName)), "--resume ", folder,
+            ": found a single checkpoint, wanted the folder above it, which holds the run");
     require(!list_checkpoints(folder).empty(), "--resume ", folder, ": found neither ", kOptionsFile,
             " nor checkpoints, wanted the --out folder of an earlier run");
+    require(!arguments.model().empty(), "--resume ", folder, ": found no ", kOptionsFile,
+            " there, so give the model and its options as they were");
   }
+  const GivenValue* weights = arguments.find("weights");
+  require(weights == nullptr || weights->source == Source::resumed, arguments.where("weights"),
+          ": a resumed run goes on with its own weights; leave out one of the two");
 }
 
 // Before minutes are spent on planning.
+void check_weights(const TrainOptions& options) {
+  if (!options.initial_weights.empty() && !options.resume) open_to_read(options.initial_weights);
+}
+
 void check_writable(const std::string& folder) {
   if (folder.empty()) return;
   make_folders(folder);
-  require(access(folder.c_str(), W_OK | X_OK) == 0, "--out ", folder, ": cannot write there: ", std::strerror(errno),
-          "; choose another folder");
+  if (access(folder.c_str(), W_OK | X_OK) != 0) fail_io("write to folder", folder);
 }
 
 bool has_utf8() {
@@ -141,6 +151,7 @@ ExitCode run_train(const Arguments& given) {
   const auto dataset = open_data(arguments);
   require(dataset != nullptr, "train: found no --data, wanted a data set's name or folder; 'thimble data' lists them");
   const TrainOptions options = make_train_options(arguments, *dataset);
+  check_weights(options);
   check_writable(options.out_folder);
   const ProgressStyle style = make_style(arguments);
   RunLog log(options, dataset->info(), style, arguments);

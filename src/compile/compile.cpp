@@ -85,15 +85,7 @@ class Compiler {
 
   CompileResult run() {
     check_request(request_);
-    ModelSpec spec = request_.model;
-    spec.samples = request_.batch;
-    const bool coupled = is_batch_coupled(build_model(spec, ops_).graph);
-    const bool may_split = !coupled || request_.allowed.contains("microbatch-norm");
-    require(may_split || !request_.microbatch || *request_.microbatch >= request_.batch, "model '", request_.model.name,
-            "' has batch norm: microbatches change its statistics. Allow that with --allow microbatch-norm, or take "
-            "the model with "
-            "group norm ('",
-            request_.model.name, "-gn')");
+    const bool may_split = check_splitting();
     for (const std::int64_t size : microbatch_candidates(request_, may_split)) {
       if (best_ && !could_be_faster(size)) continue;
       consider(size);
@@ -114,6 +106,7 @@ class Compiler {
 
   std::vector<PointSummary> explore_points() {
     check_request(request_);
+    check_splitting();
     Stages stages(request_, request_.microbatch.value_or(request_.batch), ops_, kernels_);
     const std::vector<NamedPoint> front = full_front(stages, request_.recompute);
     stages.add_evaluation(front.back().live_bytes);
@@ -123,6 +116,19 @@ class Compiler {
   }
 
  private:
+  // Whether microbatches are allowed; UserError if one is asked for that would change the result without leave.
+  bool check_splitting() const {
+    ModelSpec spec = request_.model;
+    spec.samples = request_.batch;
+    const bool coupled = is_batch_coupled(build_model(spec, ops_).graph);
+    const bool may_split = !coupled || request_.allowed.contains("microbatch-norm");
+    require(may_split || !request_.microbatch || *request_.microbatch >= request_.batch, "model '", request_.model.name,
+            "' has batch norm: microbatches change its statistics. Allow that with --allow microbatch-norm, or take "
+            "the model with group norm ('",
+            request_.model.name, "-gn')");
+    return may_split;
+  }
+
   // A smaller microbatch repeats per-step costs more often; it can win only if the larger one had to recompute.
   bool could_be_faster(std::int64_t) const { return best_->point.recompute_flops_ratio > 0; }
 

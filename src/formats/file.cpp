@@ -144,6 +144,7 @@ void make_folders(const std::string& path) {
   const bool is_made = ::mkdir(path.c_str(), kFolderMode) == 0;
   if (!is_made && errno == EEXIST && std::filesystem::is_directory(path, ignored))
     return;  // someone was faster, or "a/"
+  require(is_made || errno != EEXIST, "cannot make folder ", path, ": there is a file of that name");
   if (!is_made) fail_io("make folder", path);
   sync_folder(parent);
 }

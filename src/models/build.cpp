@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -29,13 +30,19 @@ std::optional<WideResNetName> parse_wide_resnet(std::string_view name) {
 
 [[noreturn]] void fail_unknown(std::string_view name) {
   std::vector<std::string> known;
+  std::string patterns;
   for (const ModelInfo& info : known_models()) {
     known.emplace_back(info.example);
-    known.push_back(std::string(info.example) + "-gn");
+    if (info.name.ends_with("[-gn]")) known.push_back(std::string(info.example) + "-gn");
+    patterns += join_text(patterns.empty() ? "" : ", ", info.name);
   }
-  const std::string nearest = nearest_word(name, known);
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const std::string nearest = nearest_word(lower, known);
   fail_user(join_text("model: there is no network '", name, "'",
-                      nearest.empty() ? "" : "; did you mean '" + nearest + "'?", " 'thimble models' lists them"));
+                      nearest.empty() ? "." : "; did you mean '" + nearest + "'?", " Known: ", patterns,
+                      "; 'thimble models' tells more"));
 }
 
 }  // namespace

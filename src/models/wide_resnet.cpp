@@ -7,6 +7,9 @@
 namespace thimble {
 namespace {
 
+constexpr std::int64_t kMostDepth =
+    1000;  // about what was ever trained of this family; a typo must not fill the memory
+
 ValueId block(Network& net, ValueId x, const std::string& name, std::int64_t channels, std::int64_t stride,
               Network::Norm norm) {
   const ValueId a1 = net.relu(net.norm(x, name + ".bn1", norm), name + ".relu1");
@@ -25,8 +28,8 @@ ValueId block(Network& net, ValueId x, const std::string& name, std::int64_t cha
 
 Model build_wide_resnet(const ModelSpec& spec, OpTable ops, std::int64_t depth, std::int64_t width,
                         Network::Norm norm) {
-  require(depth >= 10 && (depth - 4) % 6 == 0, "wrn: found depth ", depth,
-          ", wanted 6n + 4 such as 10, 16, 22, 28 or 40");
+  require(depth >= 10 && depth <= kMostDepth && (depth - 4) % 6 == 0, "wrn: found depth ", depth,
+          ", wanted 6n + 4 such as 10, 16, 22, 28 or 40, at most ", kMostDepth);
   require(width >= 1 && width <= 64, "wrn: found width ", width, ", wanted 1 to 64");
   Network net(spec, ops);
   const std::int64_t blocks = (depth - 4) / 6;

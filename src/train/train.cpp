@@ -54,6 +54,9 @@ std::optional<Continuation> find_continuation(const TrainOptions& options, const
   }
   std::optional<Checkpoint> newest = find_checkpoint(options.out_folder, tell);
   if (!newest) {
+    const std::vector<CheckpointEntry> broken = list_checkpoints(options.out_folder);
+    require(broken.empty(), options.out_folder, ": none of its ", broken.size(),
+            " checkpoints is whole. Nothing was changed; bring one back, or begin anew in another folder");
     tell(join_text(options.out_folder, " holds no complete checkpoint: the run starts from the beginning"));
     return std::nullopt;
   }

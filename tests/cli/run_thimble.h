@@ -51,8 +51,16 @@ inline void write_file(const std::string& path, const std::string& text) {
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// `while_running` is called with the child's id once it has been started.
-inline Outcome run_thimble(const Words& words, const std::function<void(pid_t)>& while_running = {}) {
+// The weights of a run's checkpoint after `iteration`.
+inline std::string weights_of(const std::string& folder, int iteration) {
+  char name[32];
+  std::snprintf(name, sizeof(name), "step-%09d", iteration);
+  return read_file(folder + "/" + name + "/model.safetensors");
+}
+
+// `while_running` is called with the child's id once it has been started, `in_child` in the child before the program.
+inline Outcome run_thimble(const Words& words, const std::function<void(pid_t)>& while_running = {},
+                           const std::function<void()>& in_child = {}) {
   const char* given = std::getenv("THIMBLE_BINARY");
   const std::string program = given != nullptr ? given : "build/release/thimble";
   const TempFolder folder;
@@ -65,6 +73,7 @@ inline Outcome run_thimble(const Words& words, const std::function<void(pid_t)>&
     const bool ok =
         std::freopen(out.c_str(), "wb", stdout) != nullptr && std::freopen(err.c_str(), "wb", stderr) != nullptr;
     ::unsetenv("THIMBLE_DATA");
+    if (in_child) in_child();
     if (ok) execv(program.c_str(), arguments.data());
     _exit(127);
   }

@@ -9,13 +9,6 @@
 namespace thimble::testing {
 namespace {
 
-// The weights of a run's checkpoint after `iteration`.
-std::string weights_of(const std::string& folder, int iteration) {
-  char name[32];
-  std::snprintf(name, sizeof(name), "step-%09d", iteration);
-  return read_file(folder + "/" + name + "/model.safetensors");
-}
-
 TEST(Train, JsonEndsWithOneObjectOfPlanAndMeasurement) {
   const TempFolder folder;
   const Outcome outcome = run_thimble(tiny_train({"--json", "--out", folder / "run"}));
@@ -94,6 +87,31 @@ TEST(Train, AnInterruptedRunGoesOnWithItsOptionsToTheSameWeights) {
   ASSERT_EQ(run_thimble(words("b")).code, 0);
   EXPECT_FALSE(weights_of(folder / "a", 300).empty());
   EXPECT_TRUE(weights_of(folder / "a", 300) == weights_of(folder / "b", 300));
+}
+
+TEST(Train, AResumeThatWouldBeAnotherRunIsRefused) {
+  const TempFolder folder;
+  const std::string run = folder / "run";
+  ASSERT_EQ(run_thimble(tiny_train({"--out", run, "--progress", "none"})).code, 0);
+  struct Mistake {
+    Words words;
+    std::string said;
+  };
+  const std::vector<Mistake> mistakes = {
+      {{"train", "wrn10-1", "--resume", run}, "model was \"lenet-300-100\", is \"wrn10-1\""},
+      {{"train", "--resume", run, "--batch", "32"}, "batch was 16, is 32"},
+      {{"train", "--resume", run, "--optimizer", "sgd"}, "optimizer was \"momentum\", is \"sgd\""},
+      {{"train", "--resume", run, "--sparsity", "0.5"}, "sparsity was 0, is 0.5"},
+      {{"train", "--resume", run, "--weights", "any"}, "--weights: a resumed run goes on with its own weights"},
+      {{"train", "--resume", run + "/step-000000004"}, "found a single checkpoint, wanted the folder above it"},
+  };
+  const std::string weights = weights_of(run, 4);
+  for (const Mistake& mistake : mistakes) {
+    const Outcome outcome = run_thimble(mistake.words);
+    EXPECT_EQ(outcome.code, 1) << mistake.said;
+    EXPECT_TRUE(contains(outcome.err, mistake.said)) << outcome.err;
+  }
+  EXPECT_TRUE(weights_of(run, 4) == weights);
 }
 
 TEST(Eval, MeasuresACheckpoint) {

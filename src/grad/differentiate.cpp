@@ -41,7 +41,6 @@ class Differentiator {
   Backward run() {
     const std::vector<NodeId> order = graph_.topological_order();
     const ValueId loss = graph_.find(kLoss);
-    require(loss.is_valid(), "model: there is no value named '", kLoss, "' to differentiate");
     for (auto it = order.rbegin(); it != order.rend(); ++it) visit(*it, *it == graph_.value(loss).producer);
     Backward result{std::move(graph_), {}};
     for (const TrainedParameter& leaf : leaves_) {
@@ -141,6 +140,18 @@ RuleChoice choose_rules(const Graph& forward) {
   return choice;
 }
 
+void require_metrics(const Graph& graph) {
+  for (const std::string_view metric : {kLoss, kHits}) {
+    const ValueId id = graph.find(metric);
+    require(id.is_valid() && graph.value(id).producer.is_valid(), "model: found no node that makes '", metric,
+            "', wanted one: it is what a loop reads after each phase");
+  }
+}
+
+void mark_metrics(Graph& graph) {
+  for (const std::string_view metric : {kLoss, kHits}) graph.value(graph.find(metric)).role = Role::metric;
+}
+
 }  // namespace
 
 std::string name_of(const Phase& phase) {
@@ -151,18 +162,18 @@ std::string name_of(const Phase& phase) {
 }
 
 Training differentiate(const Graph& forward, const Phase& phase, const DifferentiateOptions& options) {
+  require_metrics(forward);
   Backward backward = Differentiator(forward, choose_rules(forward)).run();
   Training training{phase, std::move(backward.graph)};
   add_updates(training, backward.trained, options);
-  for (const std::string_view metric : {kLoss, kHits})
-    training.graph.value(training.graph.find(metric)).role = Role::metric;
+  mark_metrics(training.graph);
   return training;
 }
 
 Training evaluation(const Graph& forward, const Phase& phase) {
+  require_metrics(forward);
   Training training{phase, forward};
-  for (const std::string_view metric : {kLoss, kHits})
-    training.graph.value(training.graph.find(metric)).role = Role::metric;
+  mark_metrics(training.graph);
   return training;
 }
 

@@ -7,18 +7,29 @@
 namespace thimble {
 namespace {
 
+// What runs next of all that is ready: what frees most, or what the graph was given first.
+enum class Preference : std::uint8_t { frees_most, given_first };
+
+struct Order {
+  std::vector<NodeId> nodes;
+  Bytes peak = 0;  // of transient values while a node runs; nothing is shared in place
+};
+
 class ListScheduler {
  public:
-  explicit ListScheduler(const Selected& selected)
+  ListScheduler(const Selected& selected, Preference preference)
       : graph_(selected.graph()),
+        preference_(preference),
         missing_(static_cast<std::size_t>(graph_.node_count()), 0),
         followers_(static_cast<std::size_t>(graph_.node_count())),
         readers_left_(static_cast<std::size_t>(graph_.value_count()), 0) {
     for (std::int32_t n = 0; n < graph_.node_count(); ++n) add_edges(NodeId{n});
   }
 
-  std::vector<NodeId> run() {
-    std::vector<NodeId> ready, order;
+  Order run() {
+    std::vector<NodeId> ready;
+    Order order;
+    Bytes live = 0;
     for (std::int32_t n = 0; n < graph_.node_count(); ++n) {
       if (missing_[static_cast<std::size_t>(n)] == 0) ready.push_back(NodeId{n});
     }
@@ -27,13 +38,15 @@ class ListScheduler {
           std::min_element(ready.begin(), ready.end(), [&](NodeId a, NodeId b) { return key(a) < key(b); });
       const NodeId id = *best;
       ready.erase(best);
-      order.push_back(id);
+      order.nodes.push_back(id);
+      order.peak = std::max(order.peak, live + made_bytes(id));
+      live += growth(id);
       for (const ValueId input : graph_.node(id).inputs) --readers_left_[static_cast<std::size_t>(input.index)];
       for (const NodeId follower : followers_[static_cast<std::size_t>(id.index)]) {
         if (--missing_[static_cast<std::size_t>(follower.index)] == 0) ready.push_back(follower);
       }
     }
-    ensure(static_cast<std::int32_t>(order.size()) == graph_.node_count(),
+    ensure(static_cast<std::int32_t>(order.nodes.size()) == graph_.node_count(),
            "schedule: updates and readers form a cycle");
     return order;
   }
@@ -60,12 +73,21 @@ class ListScheduler {
     }
   }
 
-  // Growth of live bytes if the node ran now.
+  Bytes made_bytes(NodeId id) const {
+    Bytes bytes = 0;
+    for (const ValueId output : graph_.node(id).outputs) {
+      if (!is_persistent(graph_.value(output).role)) bytes += graph_.value(output).type.bytes();
+    }
+    return bytes;
+  }
+
+  // Growth of live bytes if the node ran now; what nobody reads is gone at once.
   Bytes growth(NodeId id) const {
     const Node& node = graph_.node(id);
     Bytes bytes = 0;
     for (const ValueId output : node.outputs) {
-      if (!is_persistent(graph_.value(output).role)) bytes += graph_.value(output).type.bytes();
+      const bool is_read = readers_left_[static_cast<std::size_t>(output.index)] > 0;
+      if (is_read && !is_persistent(graph_.value(output).role)) bytes += graph_.value(output).type.bytes();
     }
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
       const Value& value = graph_.value(node.inputs[k]);
@@ -82,10 +104,12 @@ class ListScheduler {
     const Role role = graph_.value(graph_.node(id).outputs[0]).role;
     const bool is_forward = role == Role::activation || role == Role::metric || role == Role::statistic;
     constexpr Bytes kBeforeAll = std::int64_t{-1} << 60;
+    if (preference_ == Preference::given_first) return {0, id.index};
     return {is_forward ? kBeforeAll : growth(id), id.index};
   }
 
   const Graph& graph_;
+  Preference preference_;
   std::vector<int> missing_;
   std::vector<std::vector<NodeId>> followers_;
   std::vector<int> readers_left_;
@@ -112,7 +136,10 @@ std::vector<NodeId> unpack_late(const Graph& graph, const std::vector<NodeId>& o
 }  // namespace
 
 std::vector<NodeId> order_nodes(const Selected& selected) {
-  return unpack_late(selected.graph(), ListScheduler(selected).run());
+  const Order greedy = ListScheduler(selected, Preference::frees_most).run();
+  const Order plain = ListScheduler(selected, Preference::given_first).run();
+  // Looking one step ahead can lead astray; the order of the graph is then the better one.
+  return unpack_late(selected.graph(), (plain.peak < greedy.peak ? plain : greedy).nodes);
 }
 
 }  // namespace thimble

@@ -42,8 +42,8 @@ const OpDef* find_op(OpTable table, std::string_view name) {
 
 Attributes complete_attributes(const OpDef& op, const Attributes& given) {
   for (const auto& [name, value] : given.items()) {
-    const auto def =
-        std::find_if(op.attributes.begin(), op.attributes.end(), [&](const AttributeDef& d) { return d.name == name; });
+    const auto def = std::find_if(op.attributes.begin(), op.attributes.end(),
+                                  [&name = name](const AttributeDef& d) { return d.name == name; });
     require(def != op.attributes.end(), op.name, ": there is no attribute '", name, "'");
     require(has_kind(value, def->kind), op.name, ": attribute '", name,
             "' has the wrong kind of value: ", attribute_text(value));

@@ -33,6 +33,7 @@ Recipe read_recipe(const std::string& path) {
     OptimizerRecipe& optimizer = recipe.optimizers[name];
     optimizer.spec.kind = optimizer_from_name(name);
     optimizer.spec.weight_decay = numbers.at("weight_decay");
+    optimizer.spec.decay_vectors = json.at("decay_vectors");
     optimizer.learning_rate = numbers.at("learning_rate");
   }
   for (const auto& [group, picked] : json.at("batches").items())
@@ -98,6 +99,18 @@ std::vector<std::string> Golden::names_under(const std::string& prefix) const {
     if (name.starts_with(prefix)) names.emplace_back(name.substr(prefix.size()));
   }
   return names;
+}
+
+std::vector<Shift> Golden::shifts(const std::string& group, std::int64_t step) const {
+  const std::string prefix = "shift/" + group + "/";
+  std::vector<Shift> shifts;
+  for (const std::string& name : names_under(prefix)) {
+    const std::int64_t channels = file_.get(prefix + name).shape.at(-1);
+    const std::vector<double> all = stored(prefix + name);  // (steps, channels)
+    const auto begin = all.begin() + step * channels;
+    shifts.push_back({name, {begin, begin + channels}});
+  }
+  return shifts;
 }
 
 double Golden::relative_error(const std::string& tensor, const std::vector<double>& ours) const {

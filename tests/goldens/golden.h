@@ -25,8 +25,14 @@ struct Recipe {
   std::uint64_t seed = 0;
   std::int64_t steps = 0;
   std::map<std::string, OptimizerRecipe> optimizers;
-  std::map<std::string, std::vector<std::int64_t>>
-      batches;  // per optimizer, and one for "gradient": which batch a step takes
+  // Which batch a step takes, for each optimizer and for "gradient".
+  std::map<std::string, std::vector<std::int64_t>> batches;
+};
+
+// What is added to one bias before step `step`, so that no input of a ReLU lies near zero (tools/goldens/edges.py).
+struct Shift {
+  std::string parameter;
+  std::vector<double> values;
 };
 
 class Golden {
@@ -37,6 +43,9 @@ class Golden {
   bool has(const std::string& tensor) const { return file_.table().find(tensor).has_value(); }
   std::vector<double> stored(const std::string& tensor) const;
   std::vector<std::string> names_under(const std::string& prefix) const;  // without the prefix
+
+  // `group` is an optimizer or "gradient".
+  std::vector<Shift> shifts(const std::string& group, std::int64_t step) const;
 
   // |ours - PyTorch's| / |PyTorch's| in L2; `ours` whole and in PyTorch's order.
   double relative_error(const std::string& tensor, const std::vector<double>& ours) const;

@@ -62,6 +62,17 @@ double GoldenRun::run(const std::vector<PhaseTurn>& turns, std::int64_t batch_in
   return loss;
 }
 
+void GoldenRun::shift(const std::vector<Shift>& shifts) {
+  for (const auto& [parameter, values] : shifts) {
+    const TensorView bias = tensor(parameter);
+    ensure(bias.shape.count() == static_cast<std::int64_t>(values.size()), "goldens: ", values.size(), " shifts of '",
+           parameter, "', wanted ", bias.shape.count());
+    for (std::int64_t i = 0; i < bias.shape.count(); ++i) {
+      store(bias, i, load(bias, i) + values[static_cast<std::size_t>(i)]);
+    }
+  }
+}
+
 double GoldenRun::train_step(std::int64_t batch_index, std::int64_t iteration, float learning_rate) {
   return run(iteration_turns(recipe_.batch, compiled_.microbatch), batch_index,
              {.iteration = iteration, .learning_rate = learning_rate});

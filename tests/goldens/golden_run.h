@@ -22,6 +22,7 @@ class GoldenRun {
  public:
   GoldenRun(const Recipe& recipe, const GoldenRunOptions& options);
 
+  void shift(const std::vector<Shift>& shifts);
   double train_step(std::int64_t batch_index, std::int64_t iteration, float learning_rate);  // returns the loss
   double evaluate(std::int64_t batch_index);
 

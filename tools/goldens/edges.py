@@ -1,0 +1,98 @@
+"""Where a network's gradient jumps, and weights that keep clear of it.
+
+The gradient of a ReLU jumps as its input passes zero. Of some million inputs a few lie within rounding of zero, and each that
+falls on the other side moves gradients by some 1e-3: PyTorch's own float32 does so against its float64, and more often with
+one memory format than with the other. Two correct implementations can then be compared to a percent only, and a fault of
+a tenth of a percent hides. So zero is moved: the bias before each ReLU is shifted, channel by channel, to the middle of the widest
+gap between the channel's inputs near zero. That leaves some 1e-3 of a layer's size, a hundred times its rounding.
+
+A maximum over a window jumps as two inputs trade places; no bias helps there, but the layer before it is the first, whose
+rounding is small, and a batch can be picked.
+"""
+import contextlib
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+WINDOW = 0.2  # how far a bias may be shifted, as a share of the channel's size
+SHIFTED = (nn.BatchNorm2d, nn.GroupNorm, nn.Linear)
+
+
+class Reached(Exception):
+    """Ends a forward pass early."""
+
+
+@contextlib.contextmanager
+def hooked(model, kinds, add):
+    handles = [add(module) for module in model.modules() if isinstance(module, kinds)]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@contextlib.contextmanager
+def watched(model):
+    """Gives a list that fills, as the model runs, with how near each ReLU's inputs come to zero relative to their size."""
+    distances = []
+
+    def on_relu(_, inputs):
+        x = inputs[0].detach()
+        distances.append((x.abs().min() / x.square().mean().sqrt()).item())
+
+    with hooked(model, nn.ReLU, lambda module: module.register_forward_pre_hook(on_relu)):
+        yield distances
+
+
+def pool_distance(model, images):
+    """How near the winner of a pooling window is to its rival, relative to the layer's size."""
+    found = []
+
+    def on_pool(_, inputs):
+        x = inputs[0]
+        first, second = F.unfold(x.flatten(0, 1).unsqueeze(1), 3, padding=1, stride=2).topk(2, dim=1).values.unbind(dim=1)
+        gap = (first - second)[first > 0]  # where all are zero the ReLU before it passes no gradient
+        found.append((gap.min() / x.square().mean().sqrt()).item())
+        raise Reached
+
+    with hooked(model, nn.MaxPool2d, lambda module: module.register_forward_pre_hook(on_pool)), torch.no_grad():
+        with contextlib.suppress(Reached):
+            model(images)
+    return min(found, default=np.inf)
+
+
+def widest_gap(values):
+    """The middle of the widest gap between neighbours near zero."""
+    values = np.sort(values)
+    reach_of = WINDOW * np.sqrt(np.mean(np.square(values)))
+    inside = values[np.abs(values) < reach_of]
+    inside = np.concatenate(([-reach_of], inside, [reach_of]))
+    widest = np.argmax(np.diff(inside))
+    return (inside[widest] + inside[widest + 1]) / 2
+
+
+def keep_clear(model, images):
+    """Shifts, in place, the bias of the layer that runs right before each ReLU, so that every input of every ReLU keeps clear of
+    zero when `images` come. One pass: what is behind a shift already sees it. Returns the shifts by parameter name; they are
+    float32 numbers."""
+    names = {parameter: name for name, parameter in model.named_parameters()}
+    ran, shifts = [], {}
+
+    def on_layer(module, *_):
+        ran.append(module)
+
+    def on_relu(_, inputs):
+        x, bias = inputs[0], ran[-1].bias
+        channels = x.transpose(0, 1).flatten(1).double().numpy()
+        shift = -torch.tensor([widest_gap(values) for values in channels], dtype=torch.float32)
+        shifts[names[bias]] = shift
+        bias.add_(shift)
+        return x + shift.to(x.dtype).reshape(1, -1, *[1] * (x.dim() - 2))
+
+    with hooked(model, SHIFTED, lambda module: module.register_forward_hook(on_layer)):
+        with hooked(model, nn.ReLU, lambda module: module.register_forward_pre_hook(on_relu)), torch.no_grad():
+            model(images)
+    return shifts

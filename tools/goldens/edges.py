@@ -1,13 +1,15 @@
 """Where a network's gradient jumps, and weights that keep clear of it.
 
-The gradient of a ReLU jumps as its input passes zero. Of some million inputs a few lie within rounding of zero, and each that
-falls on the other side moves gradients by some 1e-3: PyTorch's own float32 does so against its float64, and more often with
-one memory format than with the other. Two correct implementations can then be compared to a percent only, and a fault of
-a tenth of a percent hides. So zero is moved: the bias before each ReLU is shifted, channel by channel, to the middle of the widest
-gap between the channel's inputs near zero. That leaves some 1e-3 of a layer's size, a hundred times its rounding.
+The gradient of a ReLU jumps as its input passes zero. Of some million inputs a few lie within rounding of zero, and
+each that falls on the other side moves gradients by some 1e-3. Measured on wrn28-2, eight samples, PyTorch against its
+own float64: float32 differs by 4e-6 where all 3.8 million inputs keep their signs, and by 1e-2 where three do not, as
+happens when only the memory format is changed. Two correct implementations could be compared to a percent only, and a
+fault of a tenth of a percent would hide. So zero is moved: the bias before each ReLU is shifted, channel by channel, to
+the middle of the widest gap between the channel's inputs near zero. That leaves 1e-4 to 2e-3 of a layer's size;
+rounding moves an input by 2e-5 at most.
 
-A maximum over a window jumps as two inputs trade places; no bias helps there, but the layer before it is the first, whose
-rounding is small, and a batch can be picked.
+A maximum over a window jumps as two inputs trade places. No bias helps there, but the layer before it is the first,
+whose rounding is small, and a batch can be picked.
 """
 import contextlib
 
@@ -36,7 +38,7 @@ def hooked(model, kinds, add):
 
 @contextlib.contextmanager
 def watched(model):
-    """Gives a list that fills, as the model runs, with how near each ReLU's inputs come to zero relative to their size."""
+    """A list that fills, as the model runs, with how near each ReLU's inputs come to zero, relative to their size."""
     distances = []
 
     def on_relu(_, inputs):
@@ -53,7 +55,8 @@ def pool_distance(model, images):
 
     def on_pool(_, inputs):
         x = inputs[0]
-        first, second = F.unfold(x.flatten(0, 1).unsqueeze(1), 3, padding=1, stride=2).topk(2, dim=1).values.unbind(dim=1)
+        windows = F.unfold(x.flatten(0, 1).unsqueeze(1), 3, padding=1, stride=2)
+        first, second = windows.topk(2, dim=1).values.unbind(dim=1)
         gap = (first - second)[first > 0]  # where all are zero the ReLU before it passes no gradient
         found.append((gap.min() / x.square().mean().sqrt()).item())
         raise Reached
@@ -75,9 +78,9 @@ def widest_gap(values):
 
 
 def keep_clear(model, images):
-    """Shifts, in place, the bias of the layer that runs right before each ReLU, so that every input of every ReLU keeps clear of
-    zero when `images` come. One pass: what is behind a shift already sees it. Returns the shifts by parameter name; they are
-    float32 numbers."""
+    """Shifts, in place, the bias of the layer that runs right before each ReLU, so that every input of every ReLU keeps
+    clear of zero when `images` come. One pass: what is behind a shift already sees it. Returns the shifts by parameter
+    name; they are float32 numbers."""
     names = {parameter: name for name, parameter in model.named_parameters()}
     ran, shifts = [], {}
 

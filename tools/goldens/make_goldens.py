@@ -13,16 +13,16 @@ and ten steps from the same weights, for each optimizer,
     OPTIMIZER/TENSOR              parameters and running statistics afterwards
     OPTIMIZER/evaluation_logits   of the first batch in evaluation mode afterwards
 
-PyTorch computes in float64, from the float32 weights and inputs: the judge's own rounding must not eat the tolerance. How far
-PyTorch's own float32 is from these answers, per group of tensors, stands in the recipe as `float32_error`; for trained tensors
-relative to the way they went.
+PyTorch computes in float64, from the float32 weights and inputs: the judge's own rounding must not eat the tolerance.
+How far PyTorch's own float32 is from these answers, per group of tensors, stands in the recipe as `float32_error`; for
+trained tensors relative to the way they went.
 
-Before each step the biases in front of ReLUs are shifted, so that no input of a ReLU lies within rounding of zero, where gradients
-jump (edges.py tells why). The shifts are part of the recipe and stored whole:
+Before each step the biases in front of ReLUs are shifted, so that no input of a ReLU lies within rounding of zero, where
+gradients jump (edges.py tells why). The shifts are part of the recipe and stored whole:
     shift/OPTIMIZER/BIAS, shift/gradient/BIAS   (steps, channels)
-The recipe says how near any input came (`clearance`, a share of the layer's size). Learning rates are those of training where ten
-steps are well conditioned; ResNet-18 on a handful of samples amplifies rounding at such rates (at 224 pixels a hundred thousand
-times), and takes smaller ones.
+The recipe says how near any input came (`clearance`, a share of the layer's size). Learning rates are those of training
+where ten steps are well conditioned; ResNet-18 on a handful of samples amplifies rounding at such rates (at 224 pixels
+a hundred thousand times), and takes smaller ones.
 
 A tensor of more than 128 elements is stored as its count sketch: element i (in PyTorch's order) is added to one of 128 sums
 with a random sign. The sketch is linear and keeps L2 norms, |sketch(a) - sketch(b)| = |a - b| within some percent, and no
@@ -87,8 +87,9 @@ def draw_batch(recipe, index, dtype):
 
 def make_optimizer(name, model, recipe):
     rate, decay = recipe["optimizers"][name]["learning_rate"], recipe["optimizers"][name]["weight_decay"]
+    vector_decay = decay if recipe["decay_vectors"] else 0.0
     groups = [{"params": [p for p in model.parameters() if p.dim() > 1], "weight_decay": decay},
-              {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": decay if recipe["decay_vectors"] else 0.0}]
+              {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": vector_decay}]
     if name == "adamw":
         return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.999), eps=1e-8)
     return torch.optim.SGD(groups, lr=rate, momentum=0.0 if name == "sgd" else 0.9, nesterov=name == "nesterov")

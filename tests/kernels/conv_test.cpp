@@ -61,6 +61,16 @@ TEST(Conv, AgreesOnWideResNetShapes) {
   check_all({2, 8, 8, 16, 48, 1, 1, 1, 0});
 }
 
+// Few outputs with many weights: halved panels, small bands, and bf16 weight gradients that are summed in several turns.
+TEST(Conv, AgreesWhereMemoryWeighsMoreThanSpeed) {
+  for (const DType dtype : kStored) {
+    check_all({1, 8, 8, 128, 128, 3, 3, 1, 1}, dtype);
+    check_all({2, 5, 7, 100, 72, 3, 3, 1, 1}, dtype);
+    check_all({1, 8, 8, 96, 40, 3, 3, 2, 1}, dtype);
+    check_all({3, 4, 4, 160, 96, 3, 3, 1, 1, 1, 2}, dtype);
+  }
+}
+
 TEST(Conv, AgreesOnResNetShapes) {
   check_all({1, 64, 62, 3, 64, 7, 7, 2, 3});
   check_all({1, 7, 7, 96, 80, 3, 3, 1, 1});

@@ -11,8 +11,12 @@ struct State : KernelState {
   bool is_relu = false;
 };
 
+// Weights that a core's second-level cache does not hold are fetched panel by panel.
+bool packs(const ConvShape& s) { return s.taps() * s.group_channels() * s.out_channels * 4 > kMiB; }
+
 GatherPlan plan_of(const KernelQuery& q) {
-  return plan_gather(conv_shape(*q.attributes, q.in[0].shape, q.in[1].shape, q.out[0].shape), false, q.in[0].dtype);
+  const ConvShape shape = conv_shape(*q.attributes, q.in[0].shape, q.in[1].shape, q.out[0].shape);
+  return (packs(shape) ? plan_packed : plan_gather)(shape, false, q.in[0].dtype);
 }
 
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
@@ -21,9 +25,6 @@ std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   state->is_relu = q.attributes->word("activation") == "relu";
   return state;
 }
-
-// Weights that a core's second-level cache does not hold are fetched panel by panel.
-bool packs(const ConvShape& s) { return s.taps() * s.group_channels() * s.out_channels * 4 > kMiB; }
 
 Bytes workspace(const KernelQuery& q) {
   const GatherPlan plan = plan_of(q);

@@ -10,7 +10,7 @@ struct State : KernelState {
 };
 
 GatherPlan plan_of(const KernelQuery& q) {
-  return plan_gather(conv_shape(*q.attributes, q.out[0].shape, q.in[1].shape, q.in[0].shape), true, q.in[0].dtype);
+  return plan_packed(conv_shape(*q.attributes, q.out[0].shape, q.in[1].shape, q.in[0].shape), true, q.in[0].dtype);
 }
 
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {

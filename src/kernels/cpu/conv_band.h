@@ -9,6 +9,9 @@
 namespace thimble::kernels::THIMBLE_ISA {
 
 constexpr Bytes kBandBytes = 96 * kKiB;  // what a block of outputs should read: well inside a core's second-level cache
+constexpr Bytes kConvertedBytes = 48 * kKiB;  // the same where memory was worth a narrower type: every thread copies it
+constexpr Bytes kFewBytes = 16 * kKiB;        // and where there is little to compute from it
+constexpr std::int64_t kFewOutputs = 256;     // positions of all images: beside these, memory weighs more than speed
 
 // Block of outputs: positions [begin, end) of u along each axis, and the channels they read.
 struct BandBlock {
@@ -26,6 +29,11 @@ struct BandMaker {
   Axis rows, columns;
   std::int64_t channels = 0;  // of the source tensor
   bool is_direct = false;
+  Bytes most = kBandBytes;
+
+  void set_source(DType dtype, std::int64_t outputs) {
+    if (dtype != DType::f32) most = outputs <= kFewOutputs ? kFewBytes : kConvertedBytes;
+  }
 
   // With one tap along an axis only every stride-th position is read: the others are left out.
   static std::int64_t skip(const Axis& a) { return a.low == a.high ? a.stride : 1; }
@@ -49,7 +57,8 @@ struct BandSize {
 };
 
 inline BandSize choose_band(const BandMaker& maker, std::int64_t channels) {
-  const std::int64_t row_count = maker.rows.end - maker.rows.begin, most = kBandBytes / 4;
+  const std::int64_t row_count = maker.rows.end - maker.rows.begin;
+  const std::int64_t most = maker.most / 4;
   BandSize size = {1, maker.columns.end - maker.columns.begin};
   while (!maker.is_direct && size.columns > 64 && maker.span(1, size.columns, channels) > 2 * most) {
     size.columns = divide_up(size.columns, 2);

@@ -13,10 +13,12 @@ struct GatherPlan {
   BandSize band;
   std::int64_t source_group = 0, out_group = 0;  // channels a group
   std::int64_t out_channels = 0;
+  std::int64_t panel_columns = kTileColumns;
 
   bool is_backward() const { return maker.rows.is_backward; }
+  std::int64_t outputs() const { return shape.batch * maker.rows.out * maker.columns.out; }
   std::int64_t row_count() const { return maker.rows.end - maker.rows.begin; }
-  std::int64_t group_panels() const { return divide_up(out_group, kTileColumns); }
+  std::int64_t group_panels() const { return divide_up(out_group, panel_columns); }
   std::int64_t panel_count() const { return shape.groups * group_panels(); }
   std::int64_t buffer_elements() const { return round_up(maker.elements(band.rows, band.columns, source_group), 16); }
 };
@@ -35,6 +37,7 @@ inline GatherPlan plan_gather(const ConvShape& s, bool is_backward, DType source
       is_backward ? axis(s, s.out_width, s.width, s.kernel_width) : axis(s, s.width, s.out_width, s.kernel_width);
   maker.channels = is_backward ? s.out_channels : s.channels;
   maker.is_direct = source == DType::f32 && has_narrow_borders(maker.columns);
+  maker.set_source(source, plan.outputs());
   plan.band = choose_band(maker, plan.source_group);
   return plan;
 }
@@ -48,10 +51,10 @@ struct GatherPanel {
 };
 
 inline GatherPanel panel_at(const GatherPlan& plan, std::int64_t index) {
-  const std::int64_t group = index / plan.group_panels(), inside = index % plan.group_panels() * kTileColumns;
+  const std::int64_t group = index / plan.group_panels(), inside = index % plan.group_panels() * plan.panel_columns;
   return {.group = group,
           .column = group * plan.out_group + inside,
-          .columns = smaller(kTileColumns, plan.out_group - inside)};
+          .columns = smaller(plan.panel_columns, plan.out_group - inside)};
 }
 
 // One thread's view of the work: which block it is at and where things lie.

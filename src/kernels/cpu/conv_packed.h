@@ -7,13 +7,23 @@
 namespace thimble::kernels::THIMBLE_ISA {
 
 constexpr Bytes kPackedBytes = 256 * kKiB;  // of weights held at once, unless one panel is larger
+constexpr Bytes kFewPacked = 96 * kKiB;     // the same beside a band that is kept small
 
-inline std::int64_t packed_row(const GatherPlan& plan) { return plan.out_group > kLanes ? kTileColumns : kLanes; }
+inline std::int64_t packed_row(const GatherPlan& plan) { return plan.out_group > kLanes ? plan.panel_columns : kLanes; }
 inline std::int64_t packed_elements(const GatherPlan& plan) {
   return plan.shape.taps() * plan.source_group * packed_row(plan);
 }
 inline std::int64_t panels_at_once(const GatherPlan& plan) {
-  return smaller(plan.panel_count(), larger(1, kPackedBytes / 4 / packed_elements(plan)));
+  const bool is_small = plan.maker.most < kBandBytes || plan.panel_columns < kTileColumns;
+  const Bytes most = is_small ? kFewPacked : kPackedBytes;
+  return smaller(plan.panel_count(), larger(1, most / 4 / packed_elements(plan)));
+}
+
+// A wide panel is halved where it serves few outputs.
+inline GatherPlan plan_packed(const ConvShape& s, bool is_backward, DType source) {
+  GatherPlan plan = plan_gather(s, is_backward, source);
+  if (packed_elements(plan) * 4 > kFewPacked && plan.outputs() <= kFewOutputs) plan.panel_columns = kLanes;
+  return plan;
 }
 
 struct PackedWork {

@@ -46,8 +46,9 @@ struct WeightPart {
   Range panels;
   Range channels;  // of each group
   float* buffer = nullptr;
-  float* sums = nullptr;  // (sum_rows, sum_columns), column 0 being column `first_column` of the gradient
-  std::int64_t sum_row = 0, first_column = 0;
+  float* sums = nullptr;  // (taps, channels_at_once, sum_columns), from channel `first_channel` of each group and
+                          // column `first_column` of the gradient on
+  std::int64_t sum_row = 0, first_channel = 0, first_column = 0;
   bool adds = false;  // to what the sums hold
 };
 
@@ -109,7 +110,7 @@ inline void add_tap(const WeightPlan& plan, const BandBlock& block, const Band& 
   t.inner = rows.end - rows.begin;
   t.a += i * s.dilation * band.row + j * s.dilation * band.pixel + rows.begin * t.a_inner + pixels.begin * t.a_next;
   t.b = static_cast<const float*>(t.b) + rows.begin * t.b_inner + pixels.begin * t.b_next;
-  t.c += (i * s.kernel_width + j) * s.group_channels() * t.c_row;
+  t.c += (i * s.kernel_width + j) * plan.channels_at_once() * t.c_row;
   run_tiles<float, true>(t, joins ? s.kernel_width * channels : channels, columns);
 }
 
@@ -117,7 +118,7 @@ inline void add_panel(const WeightPart& part, const BandBlock& block, const Band
                       bool adds) noexcept {
   const WeightPlan& plan = part.plan;
   const std::int64_t column = plan.panel_column(panel), columns = plan.panel_columns(panel);
-  const std::int64_t first_channel = block.channels.begin % plan.shape.group_channels();
+  const std::int64_t first_channel = block.channels.begin % plan.shape.group_channels() - part.first_channel;
   const PanelOfDy dy = make_dy(part, block, column, columns);
   TileWork t;
   t.a = band.data;
@@ -189,48 +190,62 @@ THIMBLE_INLINE void write_sum(const WeightCall& call, std::int64_t place, Vec su
   store_first(to, sum, lanes);
 }
 
-// The gradient's columns [first, first + count) = the partial sums, added in order of the threads.
+// One block of the gradient = the partial sums, added in order of the threads.
 template <typename W>
-void finish(const WeightPlan& plan, const WeightCall& call, const WeightWork& work, std::int64_t first,
-            std::int64_t count) noexcept {
+void finish(const WeightPlan& plan, const WeightCall& call, const WeightWork& work, Range channels,
+            Range columns) noexcept {
   const std::int64_t sum_row = plan.sum_columns(), outs = plan.shape.out_channels;
-  parallel_for(call.threads, plan.sum_rows(), [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t height = channels.end - channels.begin, count = columns.end - columns.begin;
+  parallel_for(call.threads, plan.shape.taps() * height, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
+      const std::int64_t tap = row / height, channel = row % height;
+      const float* sums = work.sums + (tap * plan.channels_at_once() + channel) * sum_row;
+      const std::int64_t place = (tap * plan.shape.group_channels() + channels.begin + channel) * outs + columns.begin;
       for (std::int64_t n = 0; n < count; n += kLanes) {
         const int lanes = static_cast<int>(smaller(kLanes, count - n));
-        const float* sums = work.sums + row * sum_row + n;
-        Vec total = load_first(sums, lanes);
+        Vec total = load_first(sums + n, lanes);
         for (int k = 1; k < plan.pixel_parts; ++k)
-          total = add(total, load_first(sums + k * plan.sum_elements(), lanes));
-        write_sum<W>(call, row * outs + first + n, total, lanes);
+          total = add(total, load_first(sums + k * plan.sum_elements() + n, lanes));
+        write_sum<W>(call, place + n, total, lanes);
       }
     }
   });
 }
 
-inline void run_products(const WeightPlan& plan, const WeightCall& call) noexcept {
+// The block of the gradient that is summed at one time: channels of each group, and panels.
+inline void run_turn(const WeightPlan& plan, const WeightCall& call, const WeightWork& work, Range channels,
+                     Range panels) noexcept {
   const ConvShape& s = plan.shape;
+  const Range columns = {plan.panel_column(panels.begin), plan.panel_column(panels.end)};
+  parallel(plan.threads(), [&](int thread, int) {
+    const int pixel_part = thread % plan.pixel_parts, other = thread / plan.pixel_parts;
+    const Range chosen = part_of(panels.end - panels.begin, other % plan.grid.columns, plan.grid.columns);
+    const Range part = part_of(channels.end - channels.begin, other / plan.grid.columns, plan.grid.rows);
+    add_part({.plan = plan,
+              .call = call,
+              .rows = part_of(s.batch * s.out_height, pixel_part, plan.pixel_parts),
+              .panels = {panels.begin + chosen.begin, panels.begin + chosen.end},
+              .channels = {channels.begin + part.begin, channels.begin + part.end},
+              .buffer = work.buffers + thread * plan.thread_elements(),
+              .sums = plan.is_direct ? call.out.as<float>() : work.sums + pixel_part * plan.sum_elements(),
+              .sum_row = plan.sum_columns(),
+              .first_channel = channels.begin,
+              .first_column = plan.is_direct ? 0 : columns.begin,
+              .adds = plan.is_direct && call.adds});
+  });
+  if (plan.is_direct) return;
+  with_element(call.out.dtype, [&](auto w) { finish<decltype(w)>(plan, call, work, channels, columns); });
+}
+
+inline void run_products(const WeightPlan& plan, const WeightCall& call) noexcept {
   const WeightWork work = carve_weight_work(plan, call.workspace);
-  const std::int64_t panels = plan.panel_count(), step = plan.panels_at_once();
-  for (std::int64_t first = 0; first < panels; first += step) {
-    const std::int64_t chosen = smaller(step, panels - first);
-    parallel(plan.threads(), [&](int thread, int) {
-      const int pixel_part = thread % plan.pixel_parts, other = thread / plan.pixel_parts;
-      const Range part = part_of(chosen, other % plan.grid.columns, plan.grid.columns);
-      add_part({.plan = plan,
-                .call = call,
-                .rows = part_of(s.batch * s.out_height, pixel_part, plan.pixel_parts),
-                .panels = {first + part.begin, first + part.end},
-                .channels = part_of(s.group_channels(), other / plan.grid.columns, plan.grid.rows),
-                .buffer = work.buffers + thread * plan.thread_elements(),
-                .sums = plan.is_direct ? call.out.as<float>() : work.sums + pixel_part * plan.sum_elements(),
-                .sum_row = plan.sum_columns(),
-                .first_column = plan.is_direct ? 0 : plan.panel_column(first),
-                .adds = plan.is_direct && call.adds});
-    });
-    if (plan.is_direct) continue;
-    const std::int64_t begin = plan.panel_column(first), end = plan.panel_column(first + chosen);
-    with_element(call.out.dtype, [&](auto w) { finish<decltype(w)>(plan, call, work, begin, end - begin); });
+  const std::int64_t panels = plan.panel_count(), panel_step = plan.panels_at_once();
+  const std::int64_t channels = plan.shape.group_channels(), channel_step = plan.channels_at_once();
+  for (std::int64_t panel = 0; panel < panels; panel += panel_step) {
+    for (std::int64_t channel = 0; channel < channels; channel += channel_step) {
+      run_turn(plan, call, work, {channel, smaller(channel + channel_step, channels)},
+               {panel, smaller(panel + panel_step, panels)});
+    }
   }
 }
 

@@ -7,7 +7,7 @@
 namespace thimble::kernels::THIMBLE_ISA {
 
 constexpr Bytes kPartialBytes = 64 * kKiB;  // gradients up to here are summed in a copy a thread
-constexpr Bytes kSumBytes = 256 * kKiB;     // of f32 sums held at once for a gradient that is stored otherwise
+constexpr Bytes kSumBytes = 96 * kKiB;      // of f32 sums held at once for a gradient that is stored otherwise
 constexpr std::int64_t kWantedPixels =
     256;  // of a block: fetching and storing the sums should cost little beside the products
 constexpr std::int64_t kFewChannels = 8;  // a tile of fewer rows wastes the processor
@@ -15,6 +15,7 @@ constexpr std::int64_t kFewChannels = 8;  // a tile of fewer rows wastes the pro
 // copied close together, this many channels at a time.
 constexpr std::int64_t kManyChannels = 256;
 constexpr std::int64_t kChunkChannels = 64;
+constexpr std::int64_t kSummedChannels = 32;  // the same where the sums wait in the workspace too
 
 struct WeightPlan : KernelState {
   ConvShape shape;
@@ -37,10 +38,15 @@ struct WeightPlan : KernelState {
     return smaller(kTileColumns, shape.group_outs() - panel % group_panels() * kTileColumns);
   }
 
-  std::int64_t sum_rows() const { return shape.taps() * shape.group_channels(); }
+  // Sums that are not the output wait for a few channels and panels at a time, unless threads share out the pixels.
+  bool sums_in_turns() const { return !is_direct && pixel_parts == 1; }
+  std::int64_t channels_at_once() const {
+    return sums_in_turns() ? smaller(shape.group_channels(), grid.rows * chunk) : shape.group_channels();
+  }
+  std::int64_t sum_rows() const { return shape.taps() * channels_at_once(); }
   std::int64_t panels_at_once() const {
-    if (is_direct || pixel_parts > 1) return panel_count();
-    return smaller(panel_count(), larger(1, kSumBytes / 4 / kTileColumns / sum_rows()));
+    if (!sums_in_turns()) return panel_count();
+    return smaller(panel_count(), larger(grid.columns, kSumBytes / 4 / kTileColumns / sum_rows()));
   }
   std::int64_t sum_columns() const {
     return is_direct ? shape.out_channels : smaller(shape.out_channels, panels_at_once() * kTileColumns);
@@ -61,7 +67,7 @@ struct WeightPlan : KernelState {
 
 inline void plan_weight_threads(WeightPlan& plan, int threads, DType out) {
   const ConvShape& s = plan.shape;
-  if (plan.sum_rows() * s.out_channels * 4 <= kPartialBytes) {
+  if (s.taps() * s.group_channels() * s.out_channels * 4 <= kPartialBytes) {
     plan.pixel_parts = static_cast<int>(smaller(threads, s.batch * s.out_height));
   } else {
     plan.grid = choose_grid(divide_up(s.group_channels(), kFewChannels), plan.panel_count(), threads);
@@ -79,7 +85,7 @@ inline void plan_weight_block(WeightPlan& plan) {
   if (plan.band.rows < s.out_height || plan.band.columns < s.out_width) return;
   const std::int64_t copied = plan.maker.elements(s.out_height, s.out_width, plan.chunk);
   plan.images = smaller(s.batch, divide_up(kWantedPixels, s.out_height * s.out_width));
-  if (copied > 0) plan.images = larger(1, smaller(plan.images, kBandBytes / 4 / copied));
+  if (copied > 0) plan.images = larger(1, smaller(plan.images, plan.maker.most / 4 / copied));
 }
 
 inline void plan_weight_gradient(WeightPlan& plan, const Attributes& attributes, const Type& x, const Type& dy,
@@ -91,10 +97,12 @@ inline void plan_weight_gradient(WeightPlan& plan, const Attributes& attributes,
   maker.columns = forward_axis(s, s.width, s.out_width, s.kernel_width);
   maker.channels = s.channels;
   plan_weight_threads(plan, threads, dw.dtype);
+  maker.set_source(x.dtype, s.batch * s.out_height * s.out_width);
   maker.is_direct = x.dtype == DType::f32 && s.channels < kManyChannels && !plan.joins_taps();
   plan.packs_dy = dy.dtype != DType::f32 || s.out_channels >= kManyChannels;
   plan.chunk = divide_up(s.group_channels(), plan.grid.rows);
   if (!maker.is_direct) plan.chunk = smaller(plan.chunk, kChunkChannels);
+  if (plan.sums_in_turns()) plan.chunk = smaller(plan.chunk, kSummedChannels);
   plan_weight_block(plan);
 }
 

@@ -12,13 +12,14 @@ enum class Preference : std::uint8_t { frees_most, given_first };
 
 struct Order {
   std::vector<NodeId> nodes;
-  Bytes peak = 0;  // of transient values while a node runs; nothing is shared in place
+  Bytes peak = 0;  // of transient values and workspace while a node runs; nothing is shared in place
 };
 
 class ListScheduler {
  public:
   ListScheduler(const Selected& selected, Preference preference)
-      : graph_(selected.graph()),
+      : selected_(selected),
+        graph_(selected.graph()),
         preference_(preference),
         missing_(static_cast<std::size_t>(graph_.node_count()), 0),
         followers_(static_cast<std::size_t>(graph_.node_count())),
@@ -29,7 +30,6 @@ class ListScheduler {
   Order run() {
     std::vector<NodeId> ready;
     Order order;
-    Bytes live = 0;
     for (std::int32_t n = 0; n < graph_.node_count(); ++n) {
       if (missing_[static_cast<std::size_t>(n)] == 0) ready.push_back(NodeId{n});
     }
@@ -39,8 +39,8 @@ class ListScheduler {
       const NodeId id = *best;
       ready.erase(best);
       order.nodes.push_back(id);
-      order.peak = std::max(order.peak, live + made_bytes(id));
-      live += growth(id);
+      order.peak = peak_ = std::max(peak_, live_ + made_by(id));
+      live_ += growth(id);
       for (const ValueId input : graph_.node(id).inputs) --readers_left_[static_cast<std::size_t>(input.index)];
       for (const NodeId follower : followers_[static_cast<std::size_t>(id.index)]) {
         if (--missing_[static_cast<std::size_t>(follower.index)] == 0) ready.push_back(follower);
@@ -73,14 +73,6 @@ class ListScheduler {
     }
   }
 
-  Bytes made_bytes(NodeId id) const {
-    Bytes bytes = 0;
-    for (const ValueId output : graph_.node(id).outputs) {
-      if (!is_persistent(graph_.value(output).role)) bytes += graph_.value(output).type.bytes();
-    }
-    return bytes;
-  }
-
   // Growth of live bytes if the node ran now; what nobody reads is gone at once.
   Bytes growth(NodeId id) const {
     const Node& node = graph_.node(id);
@@ -99,17 +91,51 @@ class ListScheduler {
     return bytes;
   }
 
+  // What is alive while the node runs, beside what is alive before it.
+  Bytes made_by(NodeId id) const {
+    Bytes bytes = selected_.choice(id).workspace;
+    for (const ValueId output : graph_.node(id).outputs) {
+      if (!is_persistent(graph_.value(output).role)) bytes += graph_.value(output).type.bytes();
+    }
+    return bytes;
+  }
+
+  // Outputs that only an update waits for: it can follow directly, and they are gone again.
+  Bytes gone_at_once(NodeId id) const {
+    Bytes bytes = 0;
+    for (const NodeId follower : followers_[static_cast<std::size_t>(id.index)]) {
+      const Node& next = graph_.node(follower);
+      if (missing_[static_cast<std::size_t>(follower.index)] != 1 || !is_persistent_only(next)) continue;
+      for (const ValueId output : graph_.node(id).outputs) {
+        const bool dies = readers_left_[static_cast<std::size_t>(output.index)] == 1;
+        const bool is_read = std::find(next.inputs.begin(), next.inputs.end(), output) != next.inputs.end();
+        if (dies && is_read) bytes += graph_.value(output).type.bytes();
+      }
+    }
+    return bytes;
+  }
+
+  bool is_persistent_only(const Node& node) const {
+    return std::all_of(node.outputs.begin(), node.outputs.end(),
+                       [&](ValueId output) { return is_persistent(graph_.value(output).role); });
+  }
+
   // Forward nodes in the order of the model; then whatever frees most, the earlier node first.
   std::pair<Bytes, std::int32_t> key(NodeId id) const {
     const Role role = graph_.value(graph_.node(id).outputs[0]).role;
     const bool is_forward = role == Role::activation || role == Role::metric || role == Role::statistic;
     constexpr Bytes kBeforeAll = std::int64_t{-1} << 60;
     if (preference_ == Preference::given_first) return {0, id.index};
-    return {is_forward ? kBeforeAll : growth(id), id.index};
+    if (is_forward) return {kBeforeAll, id.index};
+    // A weight gradient for its update costs nothing but a moment's memory: it waits while that would raise the peak.
+    const bool raises_peak = live_ + made_by(id) > peak_;
+    return {growth(id) - (raises_peak ? 0 : gone_at_once(id)), id.index};
   }
 
+  const Selected& selected_;
   const Graph& graph_;
   Preference preference_;
+  Bytes live_ = 0, peak_ = 0;  // transients, so far
   std::vector<int> missing_;
   std::vector<std::vector<NodeId>> followers_;
   std::vector<int> readers_left_;

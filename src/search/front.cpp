@@ -9,6 +9,9 @@
 namespace thimble {
 namespace {
 
+constexpr std::uint64_t kKicks = 24;
+constexpr std::uint64_t kKickedPairs = 4;
+
 struct State {
   std::vector<Keep> keep;
   Evaluation evaluation;
@@ -30,7 +33,8 @@ class FrontSearch {
       const Bytes top = seeds.front().evaluation.peak;
       for (const State& seed : seeds) dive(seed);
       for (int round = 0; round < options_.rounds; ++round) sweep(seeds, top, round);
-      dive(judge(archive_.front().keep));
+      deepen(judge(archive_.front().keep));
+      for (std::uint64_t turn = 0; turn < kKicks; ++turn) kick(turn);
     }
     return finish();
   }
@@ -62,6 +66,45 @@ class FrontSearch {
       const Bytes target = state.evaluation.peak - state.evaluation.peak / 32;
       if (!descend(state, target)) return;
     }
+  }
+
+  // Further down than single flips lead: small steps, and pairs of flips where those find nothing.
+  void deepen(State state) {
+    for (std::uint64_t turn = 0;; ++turn) {
+      const Bytes target = state.evaluation.peak - state.evaluation.peak / 256;
+      if (!descend(state, target) && !flip_pairs(state, target, turn)) return;
+    }
+  }
+
+  // Leaves the smallest state by several flips at once and goes down again.
+  void kick(std::uint64_t turn) {
+    const RandomKey key = random_key(2, RandomPurpose::test, turn);
+    std::vector<Keep> keep = archive_.front().keep;
+    for (std::uint64_t pair = 0; pair < kKickedPairs; ++pair) keep = two_flips(std::move(keep), key, pair);
+    State state = judge(std::move(keep));
+    const Bytes target = archive_.front().live_bytes - archive_.front().live_bytes / 256;
+    if (descend(state, target)) deepen(std::move(state));
+  }
+
+  // Random pairs of flips that bring the state nearer to the target; whether any did.
+  bool flip_pairs(State& state, Bytes target, std::uint64_t salt) {
+    const RandomKey key = random_key(1, RandomPurpose::test, salt);
+    bool changed = false;
+    for (std::uint64_t attempt = 0; attempt < 16 * large_.size(); ++attempt) {
+      State trial = judge(two_flips(state.keep, key, attempt));
+      if (trial.evaluation.excess(target) >= state.evaluation.excess(target)) continue;
+      state = std::move(trial);
+      changed = true;
+    }
+    return changed;
+  }
+
+  std::vector<Keep> two_flips(std::vector<Keep> keep, RandomKey key, std::uint64_t attempt) const {
+    for (std::uint64_t part = 0; part < 2; ++part) {
+      const ValueId value = large_[random_below(key, attempt * 4 + part, large_.size())];
+      keep[static_cast<std::size_t>(value.index)] = static_cast<Keep>(random_below(key, attempt * 4 + 2 + part, 3));
+    }
+    return keep;
   }
 
   // From most bytes to fewest: each target starts from the best known state that is nearest above it.
@@ -132,14 +175,8 @@ class FrontSearch {
       }
     }
     const RandomKey key = random_key(0, RandomPurpose::test, static_cast<std::uint64_t>(salt));
-    const auto count = static_cast<std::uint64_t>(large_.size());
-    for (std::uint64_t attempt = 0; attempt < 4 * count; ++attempt) {
-      std::vector<Keep> keep = state.keep;
-      for (std::uint64_t part = 0; part < 2; ++part) {
-        const ValueId value = large_[random_below(key, attempt * 4 + part, count)];
-        keep[static_cast<std::size_t>(value.index)] = static_cast<Keep>(random_below(key, attempt * 4 + 2 + part, 3));
-      }
-      accept(state, judge(std::move(keep)), target);
+    for (std::uint64_t attempt = 0; attempt < 4 * large_.size(); ++attempt) {
+      accept(state, judge(two_flips(state.keep, key, attempt)), target);
     }
   }
 

@@ -27,8 +27,15 @@ void print_advice(std::FILE* out, const CompileRequest& request, Bytes smallest_
 void print_verdict(std::FILE* out, const CompileRequest& request, const CompileResult& result) {
   const Compiled& smallest = *result.smallest;
   std::fprintf(out, "%s\n", request_line(request, smallest.microbatch).c_str());
-  std::fprintf(out, "Does not fit %s: the smallest budget that works is %s.\n",
-               to_bytes_text(request.memory.value_or(0)).c_str(), to_bytes_text(result.smallest_memory).c_str());
+  const bool is_of_tensors = request.tensor_memory && result.smallest_tensor_bytes > *request.tensor_memory;
+  if (is_of_tensors) {
+    std::fprintf(out, "The tensors do not fit %s: the smallest arena that works is %s.\n",
+                 to_bytes_text(*request.tensor_memory).c_str(), to_bytes_text(result.smallest_tensor_bytes).c_str());
+  }
+  if (!is_of_tensors || (request.memory && result.smallest_memory > *request.memory)) {
+    std::fprintf(out, "Does not fit %s: the smallest budget that works is %s.\n",
+                 to_bytes_text(request.memory.value_or(0)).c_str(), to_bytes_text(result.smallest_memory).c_str());
+  }
   std::fprintf(out, "That is an arena of %s and a reserve of %s, with microbatch %lld.\n",
                to_mib(result.smallest_tensor_bytes).c_str(), to_mib(smallest.reserve.total()).c_str(),
                static_cast<long long>(smallest.microbatch));

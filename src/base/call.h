@@ -33,6 +33,12 @@ struct RunScalars {
       0;                    // index, in the batch, of the microbatch's first sample: random keys use batch positions
   float inverse_batch = 1;  // 1 / samples in this batch: losses and gradients are means over the batch
   float learning_rate = 0;
+
+  // Differs for all microbatches of all iterations: what is rounded again and again must not err the same way each
+  // time.
+  std::uint64_t turn() const {
+    return static_cast<std::uint64_t>(iteration) + (static_cast<std::uint64_t>(sample_offset) << 40);
+  }
 };
 
 struct Call {

@@ -1,6 +1,6 @@
 // How updates and accumulations round what they write. Stochastic rounding concerns bf16 only: there a small step would
-// otherwise be lost for ever. Its bits are a pure function of seed, the node's key, element and iteration, so a resumed
-// run draws the same ones.
+// otherwise be lost for ever. Its bits are a pure function of seed, the node's key, element, iteration and microbatch,
+// so a resumed run draws the same ones.
 #pragma once
 
 #include "base/random.h"
@@ -11,7 +11,7 @@ namespace thimble::ops {
 struct Rounding {
   bool is_stochastic = false;
   RandomKey key;
-  std::uint64_t iteration = 0;
+  std::uint64_t turn = 0;
 };
 
 inline void require_rounding(std::string_view op, const OpQuery& q) {
@@ -24,8 +24,7 @@ inline void require_rounding(std::string_view op, const OpQuery& q) {
 inline Rounding rounding_of(const OpQuery& q, const RunScalars& scalars) {
   if (q.word("rounding") != "stochastic") return {};
   const auto stream = static_cast<std::uint64_t>(q.integer("key"));
-  return {true, random_key(scalars.seed, RandomPurpose::rounding, stream),
-          static_cast<std::uint64_t>(scalars.iteration)};
+  return {true, random_key(scalars.seed, RandomPurpose::rounding, stream), scalars.turn()};
 }
 
 // Writes view[place]. `element` and `output` choose the random bits: the element's index in the dense tensor (a sparse
@@ -37,7 +36,7 @@ inline void store_rounded(const TensorView& view, std::int64_t place, double val
     return;
   }
   const auto counter = static_cast<std::uint64_t>(element) * 4 + static_cast<std::uint64_t>(output);
-  const std::uint32_t bits = random_bits(rounding.key, counter, rounding.iteration)[0];
+  const std::uint32_t bits = random_bits(rounding.key, counter, rounding.turn)[0];
   view.as<BFloat16>()[place] = to_bfloat16_stochastic(static_cast<float>(value), bits);
 }
 

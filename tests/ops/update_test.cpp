@@ -187,17 +187,19 @@ TEST(StochasticRounding, KeepsSmallStepsThatNearestRoundingLoses) {
   EXPECT_NEAR((mean - 1) / kStep, 8, 5 * std::sqrt(7.0 / kCount));
 }
 
-TEST(StochasticRounding, IsReproducibleAndDependsOnSeedKeyAndIteration) {
+TEST(StochasticRounding, IsReproducibleAndDependsOnSeedKeyIterationAndMicrobatch) {
   const std::vector<Tensor> in = {random(DType::bf16, 300, 1), random(DType::f32, 300, 2)};
-  const auto run = [&](std::uint64_t seed, std::int64_t key, std::int64_t iteration) {
+  const auto run = [&](std::uint64_t seed, std::int64_t key, std::int64_t iteration, std::int64_t offset = 0) {
     const Attributes attributes = {{"rounding", std::string("stochastic")}, {"key", key}};
-    return run_op("sgd_update", attributes, in, {.seed = seed, .iteration = iteration, .learning_rate = 0.1F})[0];
+    const RunScalars scalars = {.seed = seed, .iteration = iteration, .sample_offset = offset, .learning_rate = 0.1F};
+    return run_op("sgd_update", attributes, in, scalars)[0];
   };
   const Tensor first = run(1, 2, 3);
   EXPECT_TRUE(same_bits(first, run(1, 2, 3)));
   EXPECT_FALSE(same_bits(first, run(2, 2, 3)));
   EXPECT_FALSE(same_bits(first, run(1, 3, 3)));
   EXPECT_FALSE(same_bits(first, run(1, 2, 4)));
+  EXPECT_FALSE(same_bits(first, run(1, 2, 3, 10)));
 }
 
 TEST(StochasticRounding, LeavesF32Alone) {

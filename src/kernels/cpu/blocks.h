@@ -12,7 +12,7 @@ constexpr std::int64_t kBlock = 256;  // elements; a handful of blocks stay in t
 struct Rounding {
   bool is_stochastic = false;
   RandomKey key;
-  std::uint64_t iteration = 0;
+  std::uint64_t turn = 0;
 };
 
 // view[place .. place + count) as f32: the tensor's own memory if that is what it holds, else converted into `buffer`.
@@ -39,7 +39,7 @@ static inline void close_block(const TensorView& view, std::int64_t place, std::
     return;
   }
   each_vector(0, count, [&](std::int64_t i, auto lanes) {
-    const Words words = first_words(rounding.key, rounding.iteration, [&](int lane) {
+    const Words words = first_words(rounding.key, rounding.turn, [&](int lane) {
       const std::int64_t element = lane < lanes.count ? elements[i + lane] : 0;
       return static_cast<std::uint64_t>(element) * 4 + static_cast<std::uint64_t>(output);
     });

@@ -181,7 +181,7 @@ THIMBLE_INLINE void write_sum(const WeightCall& call, std::int64_t place, Vec su
   if (call.adds) sum = add(load_first(to, lanes), sum);
   if constexpr (std::is_same_v<W, BFloat16>) {
     if (call.rounding.is_stochastic) {
-      const Words words = first_words(call.rounding.key, call.rounding.iteration,
+      const Words words = first_words(call.rounding.key, call.rounding.turn,
                                       [=](int lane) { return static_cast<std::uint64_t>(place + lane) * 4; });
       store_stochastic(to, sum, words, FirstLanes{lanes});
       return;

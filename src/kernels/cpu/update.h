@@ -26,8 +26,7 @@ struct UpdateState : KernelState {
 
   Rounding rounding(const RunScalars& scalars) const {
     if (!is_stochastic) return {};
-    return {true, random_key(scalars.seed, RandomPurpose::rounding, key),
-            static_cast<std::uint64_t>(scalars.iteration)};
+    return {true, random_key(scalars.seed, RandomPurpose::rounding, key), scalars.turn()};
   }
 };
 

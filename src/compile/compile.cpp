@@ -91,16 +91,16 @@ class Compiler {
       consider(size);
     }
     CompileResult result;
-    result.smallest_tensor_bytes = smallest_->point.arena_bytes;
-    result.smallest_memory = smallest_->point.arena_bytes + smallest_->reserve.total();
-    result.smallest_microbatch = smallest_->point.microbatch;
     if (best_) {
       result.compiled = best_stages_->finish(std::move(*best_));
     } else {
-      result.smallest = smallest_stages_->finish(std::move(*smallest_));
+      Stages::Planned planned = smallest_stages_->plan(smallest_.keep, smallest_.strategy);
+      result.smallest_tensor_bytes = planned.point.arena_bytes;
+      result.smallest_memory = planned.point.arena_bytes + planned.reserve.total();
+      result.smallest_microbatch = planned.point.microbatch;
+      result.smallest = smallest_stages_->finish(std::move(planned));
     }
-    Compiled& compiled = best_ ? *result.compiled : *result.smallest;
-    add_reference_figures(compiled);
+    add_reference_figures(best_ ? *result.compiled : *result.smallest);
     return result;
   }
 
@@ -153,11 +153,16 @@ class Compiler {
       }
       break;  // the front is sorted: whatever follows is slower
     }
-    Stages::Planned smallest = stages->plan(front.back().keep, front.back().strategy);
-    if (!smallest_ || smallest.point.arena_bytes < smallest_->point.arena_bytes) {
-      smallest_ = std::move(smallest);
-      smallest_stages_ = stages;
-    }
+    if (!best_) note_smallest(stages, std::move(front.back()));
+  }
+
+  // Placed only if nothing fits; until then what is alive says enough.
+  void note_smallest(const std::shared_ptr<Stages>& stages, NamedPoint point) {
+    const Bytes bytes = stages->persistent_bytes() + point.live_bytes;
+    if (smallest_stages_ && bytes >= smallest_bytes_) return;
+    smallest_bytes_ = bytes;
+    smallest_ = std::move(point);
+    smallest_stages_ = stages;
   }
 
   bool is_constrained() const { return request_.memory || request_.tensor_memory; }
@@ -192,7 +197,9 @@ class Compiler {
   OpTable ops_;
   KernelTable kernels_;
   std::vector<NamedPoint> known_;
-  std::optional<Stages::Planned> best_, smallest_;
+  std::optional<Stages::Planned> best_;
+  NamedPoint smallest_;
+  Bytes smallest_bytes_ = 0;
   std::shared_ptr<Stages> best_stages_, smallest_stages_;
 };
 

@@ -71,7 +71,7 @@ struct Compiled {
 
 // Whether it fits is an expected outcome, hence a value.
 struct CompileResult {
-  std::optional<Compiled> compiled;  // none: does not fit
+  std::optional<Compiled> compiled;  // none: does not fit, and only then the others are set
   Bytes smallest_tensor_bytes = 0;   // the smallest arena that any allowed choice needs ...
   Bytes smallest_memory = 0;         // ... and the budget for the whole process that goes with it
   std::int64_t smallest_microbatch = 0;

@@ -23,7 +23,9 @@ class ListScheduler {
         preference_(preference),
         missing_(static_cast<std::size_t>(graph_.node_count()), 0),
         followers_(static_cast<std::size_t>(graph_.node_count())),
+        readers_(static_cast<std::size_t>(graph_.value_count())),
         readers_left_(static_cast<std::size_t>(graph_.value_count()), 0) {
+    for (std::int32_t n = 0; n < graph_.node_count(); ++n) add_reader(NodeId{n});
     for (std::int32_t n = 0; n < graph_.node_count(); ++n) add_edges(NodeId{n});
   }
 
@@ -57,18 +59,24 @@ class ListScheduler {
     ++missing_[static_cast<std::size_t>(after.index)];
   }
 
-  void add_edges(NodeId id) {
+  void add_reader(NodeId id) {
     for (const ValueId input : graph_.node(id).inputs) {
       ++readers_left_[static_cast<std::size_t>(input.index)];
+      std::vector<NodeId>& readers = readers_[static_cast<std::size_t>(input.index)];
+      if (readers.empty() || readers.back() != id) readers.push_back(id);
+    }
+  }
+
+  void add_edges(NodeId id) {
+    for (const ValueId input : graph_.node(id).inputs) {
       if (graph_.value(input).producer.is_valid()) add_edge(graph_.value(input).producer, id);
     }
     if (!graph_.node(id).op->is_update) return;
     for (const InPlacePair& pair : graph_.node(id).op->in_place) {
       if (pair.output >= static_cast<int>(graph_.node(id).outputs.size())) continue;
       const ValueId before = graph_.node(id).inputs[static_cast<std::size_t>(pair.input)];
-      for (std::int32_t n = 0; n < graph_.node_count(); ++n) {
-        const std::vector<ValueId>& inputs = graph_.node(NodeId{n}).inputs;
-        if (n != id.index && std::find(inputs.begin(), inputs.end(), before) != inputs.end()) add_edge(NodeId{n}, id);
+      for (const NodeId reader : readers_[static_cast<std::size_t>(before.index)]) {
+        if (reader != id) add_edge(reader, id);
       }
     }
   }
@@ -137,7 +145,7 @@ class ListScheduler {
   Preference preference_;
   Bytes live_ = 0, peak_ = 0;  // transients, so far
   std::vector<int> missing_;
-  std::vector<std::vector<NodeId>> followers_;
+  std::vector<std::vector<NodeId>> followers_, readers_;  // of a node, of a value
   std::vector<int> readers_left_;
 };
 

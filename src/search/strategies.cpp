@@ -67,7 +67,7 @@ std::vector<Strategy> named_strategies(const Scheduler& scheduler) {
     if (is_cheap(scheduler, value)) strategies[1].keep[static_cast<std::size_t>(value.index)] = Keep::transient;
   }
   const std::vector<ValueId> cuts = separators(scheduler, large);
-  for (const std::size_t stride : {1, 2, 3, 4, 6, 8}) {
+  for (const std::size_t stride : {1U, 2U, 3U, 4U, 6U, 8U}) {
     if (stride > 1 && stride >= cuts.size()) break;
     Strategy strategy{"block " + std::to_string(stride), scheduler.keep_all()};
     for (const ValueId value : large) strategy.keep[static_cast<std::size_t>(value.index)] = Keep::retain;

@@ -9,13 +9,15 @@
 
 #include "base/bfloat16.h"
 
-// clang has no such pragma; there the build gives these files the flags instead.
-#if !defined(__clang__)
-#if defined(THIMBLE_ISA_AVX512)
+#if defined(__clang__) && defined(THIMBLE_ISA_AVX512)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))), \
+                             apply_to = function)
+#elif defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#elif defined(THIMBLE_ISA_AVX512)
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")
 #else
 #pragma GCC target("avx2,fma")
-#endif
 #endif
 
 namespace thimble::kernels::THIMBLE_ISA {

@@ -61,7 +61,8 @@ TEST(Conv, AgreesOnWideResNetShapes) {
   check_all({2, 8, 8, 16, 48, 1, 1, 1, 0});
 }
 
-// Few outputs with many weights: halved panels, small bands, and bf16 weight gradients that are summed in several turns.
+// Few outputs with many weights: halved panels, small bands, and bf16 weight gradients that are summed in several
+// turns.
 TEST(Conv, AgreesWhereMemoryWeighsMoreThanSpeed) {
   for (const DType dtype : kStored) {
     check_all({1, 8, 8, 128, 128, 3, 3, 1, 1}, dtype);

@@ -111,6 +111,7 @@ class Compiler {
     const std::vector<NamedPoint> front = full_front(stages, request_.recompute);
     stages.add_evaluation(front.back().live_bytes);
     std::vector<PointSummary> points;
+    points.reserve(front.size());
     for (const NamedPoint& point : front) points.push_back(stages.plan(point.keep, point.strategy).point);
     return points;
   }

@@ -119,7 +119,7 @@ class Grouping {
   const BufferOptions& options_;
   std::vector<std::int32_t> group_;
   std::vector<std::int32_t> last_use_;
-  std::vector<char> in_storage_;
+  std::vector<bool> in_storage_;
 };
 
 }  // namespace

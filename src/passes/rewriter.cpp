@@ -14,6 +14,7 @@ ValueId Rewriter::mapped(ValueId old) const {
 
 std::vector<ValueId> Rewriter::mapped(const std::vector<ValueId>& old) const {
   std::vector<ValueId> result;
+  result.reserve(old.size());
   for (const ValueId id : old) result.push_back(mapped(id));
   return result;
 }

@@ -62,7 +62,8 @@ void sample_shift(const Matrix& m, const T* x, Range elements, float* shift) {
 // Leaves moments[c] = {rows, mean, deviations} of the range, which must begin at the start of a row.
 template <typename T>
 void column_moments(const Matrix& m, const T* x, Range elements, const ColumnSums& sums, Moments* moments) {
-  const auto rows = static_cast<double>((elements.end - elements.begin) / m.channels);
+  const std::int64_t row_count = (elements.end - elements.begin) / m.channels;
+  const auto rows = static_cast<double>(row_count);
   const double inverse_rows = 1 / rows;
   if (elements.begin == elements.end) {
     for (std::int64_t c = 0; c < m.channels; ++c) moments[c] = {};

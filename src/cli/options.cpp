@@ -64,6 +64,8 @@ constexpr OptionDef kOptions[] = {
     {"lr-steps", list, "A,B,...", "steps: epochs after which the rate is multiplied by --lr-factor", kTrainAndPlan,
      training},
     {"lr-factor", number, "X", "steps: the factor (default 0.1)", kTrainAndPlan, training},
+    {"lr-rise", number, "X", "one-cycle: share of the run in which the rate rises (default 0.3)", kTrainAndPlan,
+     training, 0, 1},
     {"warmup", integer, "N", "iterations of linear rise from zero (default 0)", kTrainAndPlan, training},
     {"momentum", number, "X", "of momentum and nesterov (default 0.9)", kPlanning, training, 0, 1},
     {"weight-decay", number, "X", "pull of all weights towards zero (default 0)", kPlanning, training},

@@ -147,6 +147,7 @@ LearningRateSpec make_learning_rate(const Arguments& arguments, std::int64_t ite
   rate.iterations = iterations;
   rate.warm_up = arguments.integer("warmup", 0);
   rate.factor = arguments.number("lr-factor", rate.factor);
+  rate.rise = arguments.number("lr-rise", rate.rise);
   rate.milestones = milestones_from(arguments, batches_per_epoch);
   const bool has_steps = rate.kind == LearningRateKind::steps;
   require(!has_steps || !rate.milestones.empty(),

@@ -211,9 +211,9 @@ TEST(Killed, RunsContinueToTheSameBits) {
   int number = 0;
   for (const auto& [iteration, checkpoint] : {std::pair<std::int64_t, std::size_t>{3, 0}, {9, 0}, {0, 2}, {20, 0}}) {
     options.out_folder = folder / std::to_string(number++);
+    Killer killer(iteration, checkpoint);
     const std::string answer = answer_of_child([&] {
       const std::atomic<bool> never = false;
-      Killer killer(iteration, checkpoint);
       train(options, TinyDataset(), op_table(), cpu_kernels(), killer, never);
       return std::string("lived");
     });

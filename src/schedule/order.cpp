@@ -41,7 +41,7 @@ class ListScheduler {
       const NodeId id = *best;
       ready.erase(best);
       order.nodes.push_back(id);
-      order.peak = peak_ = std::max(peak_, live_ + made_by(id));
+      peak_ = std::max(peak_, live_ + made_by(id));
       live_ += growth(id);
       for (const ValueId input : graph_.node(id).inputs) --readers_left_[static_cast<std::size_t>(input.index)];
       for (const NodeId follower : followers_[static_cast<std::size_t>(id.index)]) {
@@ -50,6 +50,7 @@ class ListScheduler {
     }
     ensure(static_cast<std::int32_t>(order.nodes.size()) == graph_.node_count(),
            "schedule: updates and readers form a cycle");
+    order.peak = peak_;
     return order;
   }
 
@@ -81,20 +82,23 @@ class ListScheduler {
     }
   }
 
+  Bytes transient_bytes(ValueId id) const {
+    const Value& value = graph_.value(id);
+    return is_persistent(value.role) ? 0 : value.type.bytes();
+  }
+
   // Growth of live bytes if the node ran now; what nobody reads is gone at once.
   Bytes growth(NodeId id) const {
     const Node& node = graph_.node(id);
     Bytes bytes = 0;
     for (const ValueId output : node.outputs) {
-      const bool is_read = readers_left_[static_cast<std::size_t>(output.index)] > 0;
-      if (is_read && !is_persistent(graph_.value(output).role)) bytes += graph_.value(output).type.bytes();
+      if (readers_left_[static_cast<std::size_t>(output.index)] > 0) bytes += transient_bytes(output);
     }
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-      const Value& value = graph_.value(node.inputs[k]);
       const bool repeated = std::find(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(k),
                                       node.inputs[k]) != node.inputs.begin() + static_cast<std::ptrdiff_t>(k);
       const bool dies = readers_left_[static_cast<std::size_t>(node.inputs[k].index)] == 1;
-      if (!repeated && dies && !is_persistent(value.role)) bytes -= value.type.bytes();
+      if (!repeated && dies) bytes -= transient_bytes(node.inputs[k]);
     }
     return bytes;
   }
@@ -102,9 +106,7 @@ class ListScheduler {
   // What is alive while the node runs, beside what is alive before it.
   Bytes made_by(NodeId id) const {
     Bytes bytes = selected_.choice(id).workspace;
-    for (const ValueId output : graph_.node(id).outputs) {
-      if (!is_persistent(graph_.value(output).role)) bytes += graph_.value(output).type.bytes();
-    }
+    for (const ValueId output : graph_.node(id).outputs) bytes += transient_bytes(output);
     return bytes;
   }
 

@@ -10,17 +10,13 @@
 #include "models/model.h"
 #include "ops/table.h"
 #include "schedule/order.h"
+#include "support/select_references.h"
 
 namespace thimble::testing {
 
-inline Selected select_all(Training training) {
-  return select_kernels(std::move(training), cpu_kernels(),
-                        {.target = {Isa::generic, 1}, .use_references = true, .cost = {}});
-}
-
 inline Selected training_of(const std::string& model, std::int64_t samples, Shape sample) {
   ModelSpec spec{.name = model, .samples = samples, .sample = sample, .classes = 5};
-  return select_all(differentiate(build_model(spec, op_table()).graph, {.samples = samples}, {}));
+  return select_references(differentiate(build_model(spec, op_table()).graph, {.samples = samples}, {}));
 }
 
 // `count` backward nodes over values of three sizes: products with a fixed matrix, or sums of two values of one size.
@@ -43,7 +39,7 @@ inline Selected random_graph(std::uint64_t seed, int count) {
         graph.add_source("m" + std::to_string(n), {DType::f32, {width_of(a), width}}, Role::statistic);
     values.push_back(graph.apply("linear", {a, matrix}, {}, "product", Role::gradient));
   }
-  return select_all({{.samples = 16}, std::move(graph)});
+  return select_references({{.samples = 16}, std::move(graph)});
 }
 
 // Live bytes of transient values, step by step: what is there from outside, what a node makes and what is still to be

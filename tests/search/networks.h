@@ -8,13 +8,9 @@
 #include "search/evaluate.h"
 #include "search/front.h"
 #include "search/strategies.h"
+#include "support/select_references.h"
 
 namespace thimble::testing {
-
-inline Selected select_all(Training training) {
-  return select_kernels(std::move(training), cpu_kernels(),
-                        {.target = {Isa::generic, 1}, .use_references = true, .cost = {}});
-}
 
 // What one layer of a chain keeps; its weights are a two hundred and fifty-sixth of that.
 inline constexpr std::int64_t kChainSamples = 4096, kChainWidth = 16;
@@ -33,7 +29,7 @@ inline Selected chain_of(int layers) {
   }
   const NodeId loss = graph.add_node("softmax_cross_entropy", {x, labels}, {}, kLoss);
   graph.rename(graph.node(loss).outputs[1], kHits);
-  return select_all(differentiate(graph, {.samples = kChainSamples}, {}));
+  return select_references(differentiate(graph, {.samples = kChainSamples}, {}));
 }
 
 inline Selected network(const std::string& name, std::int64_t samples, const Shape& sample) {
@@ -41,7 +37,7 @@ inline Selected network(const std::string& name, std::int64_t samples, const Sha
   run_passes(graph, forward_recipe(), {}, {});
   Training training = differentiate(graph, {.samples = samples}, {});
   run_passes(training.graph, training_recipe(), {}, {});
-  return select_all(std::move(training));
+  return select_references(std::move(training));
 }
 
 }  // namespace thimble::testing

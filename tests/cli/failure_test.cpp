@@ -148,11 +148,7 @@ class DamagedRun : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(run_thimble(saving_run(run)).code, 0); }
 
-  std::string in(int iteration, const std::string& file) const {
-    char name[32];
-    std::snprintf(name, sizeof(name), "/step-%09d/", iteration);
-    return run + name + file;
-  }
+  std::string in(int iteration, const std::string& file) const { return checkpoint_path(run, iteration, file); }
   void cut(const std::string& path) const { std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2); }
   void flip_a_bit(const std::string& path) const {
     std::string bytes = read_file(path);

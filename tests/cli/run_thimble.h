@@ -51,11 +51,15 @@ inline void write_file(const std::string& path, const std::string& text) {
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// The weights of a run's checkpoint after `iteration`.
-inline std::string weights_of(const std::string& folder, int iteration) {
+// A file of a run's checkpoint after `iteration`.
+inline std::string checkpoint_path(const std::string& run, int iteration, const std::string& file) {
   char name[32];
-  std::snprintf(name, sizeof(name), "step-%09d", iteration);
-  return read_file(folder + "/" + name + "/model.safetensors");
+  std::snprintf(name, sizeof(name), "/step-%09d/", iteration);
+  return run + name + file;
+}
+
+inline std::string weights_of(const std::string& run, int iteration) {
+  return read_file(checkpoint_path(run, iteration, "model.safetensors"));
 }
 
 // `while_running` is called with the child's id once it has been started, `in_child` in the child before the program.

@@ -69,6 +69,8 @@ struct OpDef {
   bool batch_coupled = false;  // samples influence each other: microbatching changes the result
   bool is_random =
       false;  // draws numbers keyed by seed, iteration, the attribute 'key' and the sample's place in the batch
+  bool ends_first_pass = false;  // joins all gradients, so that the updates behind it come after every one was made:
+                                 // until then a gradient is kept, or it is made again
   double (*flops)(const OpQuery&) = nullptr;
   // Plain loops, accumulation in double; judge of every kernel and fallback where no kernel serves.
   void (*reference)(const OpQuery&, const Call&) noexcept = nullptr;

@@ -27,6 +27,9 @@ inline void require_table(std::string_view op, const OpQuery& q, std::size_t tab
   integer_between(op, q, "slot", 0, type.shape.count() - 2);
 }
 
+// For a slot whose pool is not at hand, only the number of its elements.
+inline constexpr std::int64_t kAnyCapacity = std::int64_t{1} << 40;
+
 // Where a slot lies in its pool. Table and mask are run-time data that a damaged checkpoint may have written: the ends
 // are brought into the pool, and for_elements never leaves them.
 struct Slot {

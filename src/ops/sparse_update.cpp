@@ -1,5 +1,6 @@
 // Any of the dense update rules on one slot of the pools that hold a sparse parameter and its state.
-// Inputs: the rule's pools in the order of the dense op, mask, table, gradient (dense, or a pool of the same table).
+// Inputs: the rule's pools in the order of the dense op, mask, table, gradient (dense, or a pool of the same table),
+// and the gradient's scale or nothing.
 #include "ops/sparse_slot.h"
 #include "ops/update_rules.h"
 
@@ -34,8 +35,9 @@ std::vector<Type> infer(const OpQuery& q) {
   require(rule != nullptr, kOp, ": attribute 'rule' is '", q.word("rule"),
           "', wanted sgd, momentum, nesterov, adamw, momentum_open or momentum_close");
   const auto pools = static_cast<std::size_t>(rule->input_count);
-  require(q.in.size() == pools + 3, kOp, ": found ", q.in.size(), " inputs, wanted ", pools + 3, " for rule ",
-          rule->name);
+  require(q.in.size() == pools + 3 || q.in.size() == pools + 4, kOp, ": found ", q.in.size(), " inputs, wanted ",
+          pools + 3, " or ", pools + 4, " for rule ", rule->name);
+  require_scale(kOp, q, pools + 3);
   for (std::size_t k = 0; k < pools; ++k) {
     require_pooled(kOp, q, k);
     require_same_pool(q, k);
@@ -71,12 +73,13 @@ void reference(const OpQuery& q, const Call& call) noexcept {
   const UpdateNumbers numbers = update_numbers(q, *call.scalars);
   const Rounding rounding = rounding_of(q, *call.scalars);
   for (std::size_t k = 0; k < outputs; ++k) copy_pool(call.in[k], call.out[k]);
+  const double scale = scale_at(call, pools + 3);
   const Slot slot(call.in[pools + 1], q.integer("slot"), call.in[0].shape.count());
   const std::int64_t count = is_pooled ? mask.shape.count() * 8 : gradient.shape.count();
   slot.for_elements(mask, count, [&](std::int64_t element, std::int64_t place) {
     UpdateElement values{};
     for (std::size_t k = 0; k < pools; ++k) values[k] = load(k < outputs ? call.out[k] : call.in[k], place);
-    rule->apply(values, load(gradient, is_pooled ? place : element), numbers);
+    rule->apply(values, scale * load(gradient, is_pooled ? place : element), numbers);
     for (std::size_t k = 0; k < outputs; ++k)
       store_rounded(call.out[k], place, values[k], rounding, element, static_cast<int>(k));
   });
@@ -90,11 +93,13 @@ std::vector<Example> examples() {
       std::vector<Type> in(static_cast<std::size_t>(rule->input_count), pool);
       in.insert(in.end(), {mask, table, gradient});
       const std::string rounding = gradient.layout == Layout::pooled ? "stochastic" : "nearest";
-      result.push_back({in,
-                        {{"slot", std::int64_t{1}},
-                         {"rule", std::string(rule->name)},
-                         {"rounding", rounding},
-                         {"weight_decay", 0.125}}});
+      const Attributes attributes = {{"slot", std::int64_t{1}},
+                                     {"rule", std::string(rule->name)},
+                                     {"rounding", rounding},
+                                     {"weight_decay", 0.125}};
+      result.push_back({in, attributes});
+      in.push_back({DType::f32, {1}});
+      result.push_back({in, attributes});
     }
   }
   return result;

@@ -1,6 +1,7 @@
 // The formulas of all parameter updates, in one place: the dense update ops and sparse_update apply them element by
 // element. Each is computed in double from what was stored and rounded once, when it is written: p' uses the new state
-// before the state is rounded.
+// before the state is rounded. One more input than a rule has is a number that the gradient is multiplied by first
+// (clip_scale).
 #pragma once
 
 #include <array>
@@ -114,10 +115,22 @@ inline UpdateNumbers update_numbers(const OpQuery& q, const RunScalars& scalars)
   return n;
 }
 
-// Inputs of a dense update: the rule's tensors, then the gradient, all of one shape; dtypes are free.
+inline void require_scale(std::string_view op, const OpQuery& q, std::size_t input) {
+  if (input >= q.in.size()) return;
+  require_floating(op, "the gradient's scale", q.in[input]);
+  require_shape(op, "the gradient's scale", q.in[input], {1});
+}
+
+inline double scale_at(const Call& call, std::size_t input) {
+  return input < call.in.size() ? load(call.in[input], 0) : 1.0;
+}
+
+// Inputs of a dense update: the rule's tensors, then the gradient, all of one shape, and its scale or nothing; dtypes
+// are free.
 inline std::vector<Type> infer_update(std::string_view op, const OpQuery& q, const UpdateRule& rule) {
   const auto wanted = static_cast<std::size_t>(rule.input_count) + 1;
-  require_inputs(op, q, wanted, wanted);
+  require_inputs(op, q, wanted, wanted + 1);
+  require_scale(op, q, wanted);
   for (std::size_t k = 0; k < wanted; ++k) {
     const std::string what = join_text("input ", k);
     require_floating(op, what, q.in[k]);
@@ -132,10 +145,11 @@ inline void run_update(const OpQuery& q, const Call& call, const UpdateRule& rul
   const Rounding rounding = rounding_of(q, *call.scalars);
   const auto inputs = static_cast<std::size_t>(rule.input_count), outputs = static_cast<std::size_t>(rule.output_count);
   const std::int64_t count = call.in[0].shape.count();
+  const double scale = scale_at(call, inputs + 1);
   for (std::int64_t i = 0; i < count; ++i) {
     UpdateElement element{};
     for (std::size_t k = 0; k < inputs; ++k) element[k] = load(call.in[k], i);
-    rule.apply(element, load(call.in[inputs], i), numbers);
+    rule.apply(element, scale * load(call.in[inputs], i), numbers);
     for (std::size_t k = 0; k < outputs; ++k)
       store_rounded(call.out[k], i, element[k], rounding, i, static_cast<int>(k));
   }
@@ -151,7 +165,10 @@ inline std::vector<Example> update_examples(const UpdateRule& rule, const Attrib
   Attributes stochastic = attributes;
   stochastic.set("rounding", std::string("stochastic"));
   stochastic.set("key", std::int64_t{7});
+  std::vector<Type> scaled(inputs, {DType::f32, {5, 59}});
+  scaled.push_back({DType::f32, {1}});
   return {{std::vector<Type>(inputs, {DType::f32, {3, 3, 5, 7}}), attributes},
+          {scaled, attributes},
           {std::vector<Type>(inputs, {DType::f32, {19}}), stochastic},
           {std::vector<Type>(inputs, {DType::f32, {1}}), attributes}};
 }

@@ -237,7 +237,7 @@ TEST(Updates, RefuseNumbersThatMakeNoSense) {
 }
 
 TEST(Updates, RefuseInputsThatDoNotFit) {
-  EXPECT_EQ(refusal("sgd_update", {}, {f64({1})}), "sgd_update: found 1 inputs, wanted 2");
+  EXPECT_EQ(refusal("sgd_update", {}, {f64({1})}), "sgd_update: found 1 inputs, wanted 2 to 3");
   EXPECT_EQ(refusal("sgd_update", {}, {f64({1}), f64({1, 2})}), "sgd_update: input 1 is f64[2], wanted shape [1]");
   EXPECT_EQ(refusal("sgd_update", {}, {of(DType::i32, {1}), f64({1})}),
             "sgd_update: input 0 is i32[1], wanted a dense floating type");

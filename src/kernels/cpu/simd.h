@@ -91,6 +91,13 @@ THIMBLE_INLINE void add_to(double* sums, Vec a) {
   _mm512_storeu_pd(sums, _mm512_add_pd(_mm512_loadu_pd(sums), low));
   _mm512_storeu_pd(sums + 8, _mm512_add_pd(_mm512_loadu_pd(sums + 8), high));
 }
+// sums[lane] += a[lane]^2, the square in double too: nothing is lost, nothing overflows.
+THIMBLE_INLINE void add_squares_to(double* sums, Vec a) {
+  const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(a.v)),
+                high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(a.v, 1));
+  _mm512_storeu_pd(sums, _mm512_fmadd_pd(low, low, _mm512_loadu_pd(sums)));
+  _mm512_storeu_pd(sums + 8, _mm512_fmadd_pd(high, high, _mm512_loadu_pd(sums + 8)));
+}
 
 // Two vectors of bf16 at the price of one load: the even elements widened, then the odd ones. interleave puts such a
 // pair in order.
@@ -213,6 +220,13 @@ THIMBLE_INLINE void add_to(double* sums, Vec a) {
                 high = _mm256_cvtps_pd(_mm256_extractf128_ps(a.v, 1));
   _mm256_storeu_pd(sums, _mm256_add_pd(_mm256_loadu_pd(sums), low));
   _mm256_storeu_pd(sums + 4, _mm256_add_pd(_mm256_loadu_pd(sums + 4), high));
+}
+// sums[lane] += a[lane]^2, the square in double too: nothing is lost, nothing overflows.
+THIMBLE_INLINE void add_squares_to(double* sums, Vec a) {
+  const __m256d low = _mm256_cvtps_pd(_mm256_castps256_ps128(a.v)),
+                high = _mm256_cvtps_pd(_mm256_extractf128_ps(a.v, 1));
+  _mm256_storeu_pd(sums, _mm256_fmadd_pd(low, low, _mm256_loadu_pd(sums)));
+  _mm256_storeu_pd(sums + 4, _mm256_fmadd_pd(high, high, _mm256_loadu_pd(sums + 4)));
 }
 
 // Two vectors of bf16 at the price of one load: the even elements widened, then the odd ones. interleave puts such a

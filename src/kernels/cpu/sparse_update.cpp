@@ -12,7 +12,7 @@ std::string refuse(const KernelQuery& q) {
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   auto state = std::make_unique<SparseUpdateState>(*find_rule(q.attributes->word("rule")), *q.attributes);
   state->slot = q.attributes->integer("slot");
-  state->has_pooled_gradient = q.in.back().layout == Layout::pooled;
+  state->has_pooled_gradient = q.in[static_cast<std::size_t>(state->rule.inputs) + 2].layout == Layout::pooled;
   return state;
 }
 

@@ -38,6 +38,8 @@ static inline void run_sparse_update(const SparseUpdateState& state, const Call&
   const Range slot = slot_of(call.in[pools + 1], state.slot, call.in[0].shape.count());
   const UpdateNumbers numbers = update_numbers(state, *call.scalars);
   const Rounding rounding = state.rounding(*call.scalars);
+  const bool is_scaled = has_scale(call, pools + 3);
+  const auto scale = is_scaled ? static_cast<float>(load(call.in[pools + 3], 0)) : 1.0F;
   const std::int64_t bytes = mask.shape.count();
   const std::int64_t count = state.has_pooled_gradient ? bytes * 8 : gradient.shape.count();
   parallel_for(threads_for(count, call.threads), bytes, [&](std::int64_t begin, std::int64_t end) {
@@ -50,6 +52,7 @@ static inline void run_sparse_update(const SparseUpdateState& state, const Call&
                } else {
                  gather_block(gradient, elements, length, buffer);
                }
+               if (is_scaled) values = scaled_block(values, length, scale, buffer);
                update_block(state.rule, {tensors, call.out.data()}, values, place, length, numbers, rounding, elements);
              });
   });

@@ -64,13 +64,27 @@ static inline void update_block(const UpdateRule& rule, const UpdateTensors& ten
   for (int k = 0; k < rule.outputs; ++k) close_block(tensors.out[k], place, count, block.out[k], rounding, elements, k);
 }
 
-// Inputs: the rule's tensors, then the gradient, all of one shape.
+// The gradient's scale, if the call has one: the input behind the gradient.
+static inline bool has_scale(const Call& call, std::size_t input) { return input < call.in.size(); }
+
+// `values` times the scale, in `buffer`, which may be where they lie.
+static inline const float* scaled_block(const float* values, std::int64_t count, float scale, float* buffer) {
+  const Vec factor = broadcast(scale);
+  each_vector(0, count,
+              [=](std::int64_t i, auto lanes) { store(buffer + i, mul(load(values + i, lanes), factor), lanes); });
+  return buffer;
+}
+
+// Inputs: the rule's tensors, then the gradient, all of one shape, and its scale or nothing.
 static inline Status run_dense_update(const KernelState& base, const Call& call) noexcept {
   const auto& state = static_cast<const UpdateState&>(base);
   const UpdateNumbers numbers = update_numbers(state, *call.scalars);
   const Rounding rounding = state.rounding(*call.scalars);
   const std::int64_t count = call.in[0].shape.count();
-  const TensorView& gradient = call.in[static_cast<std::size_t>(state.rule.inputs)];
+  const auto place_of_gradient = static_cast<std::size_t>(state.rule.inputs);
+  const TensorView& gradient = call.in[place_of_gradient];
+  const bool is_scaled = has_scale(call, place_of_gradient + 1);
+  const auto scale = is_scaled ? static_cast<float>(load(call.in[place_of_gradient + 1], 0)) : 1.0F;
   parallel_for(threads_for(count, call.threads), (count + kBlock - 1) / kBlock,
                [&](std::int64_t begin, std::int64_t end) {
                  alignas(64) float buffer[kBlock];
@@ -81,6 +95,7 @@ static inline Status run_dense_update(const KernelState& base, const Call& call)
                      for (std::int64_t i = 0; i < length; ++i) elements[i] = place + i;
                    }
                    const float* values = open_block(gradient, place, length, buffer);
+                   if (is_scaled) values = scaled_block(values, length, scale, buffer);
                    update_block(state.rule, {call.in.data(), call.out.data()}, values, place, length, numbers, rounding,
                                 elements);
                  }

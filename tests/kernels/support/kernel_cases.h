@@ -31,7 +31,7 @@ inline void add_norm_examples(std::string_view op, std::vector<Example>& all) {
     if (is_group) attributes.set("groups", e.groups);
     if (op.ends_with("_moments")) all.push_back({{x}, attributes});
     attributes.set("activation", std::string(e.x[0] % 2 == 0 ? "none" : "relu"));
-    if (op.ends_with("_norm")) all.push_back({{x, channel, channel}, attributes});
+    if (op == "batch_norm" || op == "group_norm") all.push_back({{x, channel, channel}, attributes});
     if (op.ends_with("_norm_grad")) all.push_back({{x, statistic, statistic, channel, channel, x}, attributes});
     if (op == "normalize") {
       all.push_back({{x, channel, channel, channel, channel}, attributes});
@@ -65,6 +65,11 @@ inline void add_sparse_examples(std::string_view op, std::vector<Example>& all) 
     all.push_back({{pool, mask, table}, attributes});
     return;
   }
+  if (op == "sparse_norm") {
+    all.push_back({{plain({count}), mask, table}, attributes});
+    all.push_back({{pool, mask, table}, attributes});
+    return;
+  }
   attributes.set("rounding", std::string("stochastic"));
   if (op == "sparse_accumulate") all.push_back({{pool, mask, table, plain({count})}, attributes});
   if (op == "sparse_update") {
@@ -78,7 +83,7 @@ inline void add_sparse_examples(std::string_view op, std::vector<Example>& all) 
 inline bool is_elementwise(const OpDef& op) {
   for (const std::string_view name :
        {"relu", "relu_grad", "add", "cast", "sign_bits", "dropout", "accumulate", "sgd_update", "momentum_update",
-        "nesterov_update", "adamw_update", "momentum_open", "momentum_close", "flatten"}) {
+        "nesterov_update", "adamw_update", "momentum_open", "momentum_close", "flatten", "euclidean_norm"}) {
     if (op.name == name) return true;
   }
   return false;
@@ -140,8 +145,8 @@ inline std::int64_t set_bits(const Tensor& mask) {
 inline void match_table_to_mask(const OpCase& c, std::vector<Tensor>& in) {
   const auto table = std::find_if(in.begin(), in.end(), [](const Tensor& t) { return t.type.dtype == DType::i32; });
   Tensor& mask = *(table - 1);
-  const bool is_dense = in.back().type.layout == Layout::dense && c.op->name != "sparse_to_dense";
-  const std::int64_t count = is_dense ? in.back().count() : mask.count() * 8;
+  const bool has_dense = table + 1 != in.end() && (table + 1)->type.layout == Layout::dense;
+  const std::int64_t count = has_dense ? (table + 1)->count() : mask.count() * 8;
   const auto last = mask.count() - 1;
   if (count % 8 != 0) mask.set(last, static_cast<double>(static_cast<int>(mask.at(last)) & ((1 << count % 8) - 1)));
   const std::int64_t slot = c.attributes.integer("slot"), slots = table->count() - 1;
@@ -153,7 +158,7 @@ inline void match_table_to_mask(const OpCase& c, std::vector<Tensor>& in) {
 
 inline std::vector<Tensor> kernel_inputs(const OpCase& c, std::uint64_t seed) {
   std::vector<Tensor> in = usable_inputs(c, seed);
-  if (c.in[0].layout == Layout::pooled) match_table_to_mask(c, in);
+  if (c.in[0].layout == Layout::pooled || c.op->name == "sparse_norm") match_table_to_mask(c, in);
   if (c.op->name == "max_pool_grad") {
     const auto taps = static_cast<std::uint64_t>(c.attributes.integer("kernel") * c.attributes.integer("kernel"));
     const RandomKey key = random_key(seed, RandomPurpose::test, 99);

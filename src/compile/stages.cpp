@@ -81,8 +81,8 @@ void Stages::add_phase(const Phase& phase) {
   const PassContext context = pass_context(request_, sparse_tensors_);
   const std::set<std::string>& skip = request_.configuration.skipped_passes;
   std::vector<PassReport> reports = run_passes(model.graph, forward_recipe(), context, skip);
-  Training training = phase.trains ? differentiate(model.graph, phase, {request_.optimizer, request_.precision})
-                                   : evaluation(model.graph, phase);
+  const DifferentiateOptions how{request_.optimizer, request_.precision, turns_.size() > 1};
+  Training training = phase.trains ? differentiate(model.graph, phase, how) : evaluation(model.graph, phase);
   const std::vector<PassReport> more = run_passes(training.graph, training_recipe(), context, skip);
   reports.insert(reports.end(), more.begin(), more.end());
   if (reports_.empty()) reports_ = std::move(reports);
@@ -111,8 +111,9 @@ void Stages::add_evaluation(Bytes limit) {
 NamedKeep Stages::by_name(std::span<const Keep> keep) const {
   NamedKeep named;
   const Graph& graph = busiest().selected().graph();
+  const std::vector<Keep> base = busiest().keep_all();
   for (std::size_t v = 0; v < keep.size(); ++v) {
-    if (keep[v] != Keep::keep) named.emplace(graph.value(ValueId{static_cast<std::int32_t>(v)}).name, keep[v]);
+    if (keep[v] != base[v]) named.emplace(graph.value(ValueId{static_cast<std::int32_t>(v)}).name, keep[v]);
   }
   return named;
 }

@@ -11,6 +11,8 @@ struct DifferentiateOptions {
   OptimizerSpec optimizer;
   DType state_dtype =
       DType::f32;  // of optimizer state and accumulators of parameters stored as bf16: bf16 when there is no f32 master
+  bool has_accumulators = false;  // other phases have them: gradients that wait for their norm then wait there, also in
+                                  // a phase that does a whole iteration
 };
 
 // `forward` holds kLoss; every parameter in it is trained.

@@ -20,6 +20,7 @@ struct OptimizerSpec {
   double epsilon = 1e-8;
   double weight_decay = 0;
   bool decay_vectors = true;  // false: norms and biases (rank 1) are spared weight decay
+  double clip_norm = 0;       // all gradients together are scaled down to this length; 0: never
 
   friend bool operator==(const OptimizerSpec&, const OptimizerSpec&) = default;
 };
@@ -30,7 +31,10 @@ OptimizerKind optimizer_from_name(std::string_view name);  // UserError for an u
 // Names of the optimizer's state values for one parameter, such as "momentum/fc.weight".
 std::vector<std::string> state_names(OptimizerKind kind, std::string_view parameter);
 
-// Whether sums over microbatches need a buffer of their own. Heavy-ball momentum adds into its own state.
-constexpr bool needs_accumulator(OptimizerKind kind) { return kind != OptimizerKind::momentum; }
+// Whether sums over microbatches need a buffer of their own. Heavy-ball momentum adds into its own state, unless the
+// sum is to be scaled before it gets there.
+constexpr bool needs_accumulator(const OptimizerSpec& spec) {
+  return spec.kind != OptimizerKind::momentum || spec.clip_norm > 0;
+}
 
 }  // namespace thimble

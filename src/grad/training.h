@@ -14,6 +14,7 @@ inline constexpr std::string_view kLabels = "labels";
 inline constexpr std::string_view kLogits = "logits";
 inline constexpr std::string_view kLoss = "loss";
 inline constexpr std::string_view kHits = "hits";
+inline constexpr std::string_view kGradientNorm = "gradient_norm";  // only where gradients are clipped
 inline constexpr std::string_view kSparseTable = "sparse/table";
 
 // One pass over `samples` samples. An iteration is a sequence of phases: the one that opens it starts the sums over

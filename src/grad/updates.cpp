@@ -18,16 +18,37 @@ class UpdateBuilder {
         name_(graph_.value(trained.parameter).name),
         pooled_(graph_.value(trained.parameter).type.layout == Layout::pooled) {}
 
-  void build() {
-    const OptimizerKind kind = options_.optimizer.kind;
-    for (const std::string& state : state_names(kind, name_)) states_.push_back(add_state(state, Role::optimizer));
-    if (phase_.opens && phase_.closes) return apply_rule(name_of(kind));
-    if (!needs_accumulator(kind)) return accumulate_in_momentum();
-    accumulate_apart();
-    if (phase_.closes) apply_rule(name_of(kind));
+  // The gradient of the whole batch, as far as this phase has it.
+  void gather() {
+    for (const std::string& state : state_names(options_.optimizer.kind, name_)) {
+      states_.push_back(add_state(state, Role::optimizer));
+    }
+    if (is_in_one_piece()) return;
+    needs_accumulator(options_.optimizer) ? accumulate_apart() : accumulate_in_momentum();
+  }
+
+  // The parameter's step; `scale` may be invalid: none.
+  void update(ValueId scale) {
+    if (!phase_.closes || (!is_in_one_piece() && !needs_accumulator(options_.optimizer))) return;
+    scale_ = scale;
+    apply_rule(name_of(options_.optimizer.kind));
+  }
+
+  // Of what gather() made; of a sparse parameter the positions that exist.
+  ValueId gradient_norm() {
+    const std::string name = "norm/" + name_;
+    if (!pooled_) return graph_.apply("euclidean_norm", {gradient_}, {}, name, Role::gradient);
+    const Attributes attributes = {{"slot", static_cast<std::int64_t>(graph_.value(parameter_).slot)}};
+    return graph_.apply("sparse_norm", {gradient_, structure("mask/" + name_), structure(std::string(kSparseTable))},
+                        attributes, name, Role::gradient);
   }
 
  private:
+  bool is_in_one_piece() const {
+    const bool waits_elsewhere = options_.has_accumulators && options_.optimizer.clip_norm > 0;
+    return phase_.opens && phase_.closes && !waits_elsewhere;
+  }
+
   ValueId add_state(const std::string& name, Role role) {
     Type type = graph_.value(parameter_).type;
     if (type.dtype == DType::bf16) type.dtype = options_.state_dtype;
@@ -80,6 +101,7 @@ class UpdateBuilder {
     if (!pooled_) {
       const bool is_phase_rule = rule == "momentum_open" || rule == "momentum_close";
       updated.push_back(gradient);
+      if (scale_.is_valid()) updated.push_back(scale_);
       inherit(graph_.add_node(is_phase_rule ? std::string(rule) : std::string(rule) + "_update", std::move(updated),
                               attributes, name));
       return;
@@ -89,6 +111,7 @@ class UpdateBuilder {
     updated.push_back(structure("mask/" + name_));
     updated.push_back(structure(std::string(kSparseTable)));
     updated.push_back(gradient);
+    if (scale_.is_valid()) updated.push_back(scale_);
     inherit(graph_.add_node("sparse_update", updated, attributes, name));
   }
 
@@ -158,16 +181,37 @@ class UpdateBuilder {
   const DifferentiateOptions& options_;
   ValueId parameter_;
   ValueId gradient_;
+  ValueId scale_;  // of the gradient; invalid: none
   std::string name_;
   bool pooled_;
   std::vector<ValueId> states_;
 };
 
+// One number that depends on all gradients; their common length is read by the host.
+ValueId add_clip_scale(Graph& graph, std::vector<UpdateBuilder>& builders, double limit) {
+  std::vector<ValueId> norms;
+  for (UpdateBuilder& builder : builders) norms.push_back(builder.gradient_norm());
+  const Attributes attributes = {{"limit", limit}, {"count", static_cast<std::int64_t>(norms.size())}};
+  const NodeId node = graph.add_node("clip_scale", std::move(norms), attributes, "clip_scale", Role::gradient);
+  const std::vector<ValueId> outputs = graph.node(node).outputs;
+  graph.rename(outputs[1], kGradientNorm);
+  graph.value(outputs[1]).role = Role::metric;
+  return outputs[0];
+}
+
 }  // namespace
 
 void add_updates(Training& training, const std::vector<TrainedParameter>& trained,
                  const DifferentiateOptions& options) {
-  for (const TrainedParameter& parameter : trained) UpdateBuilder(training, parameter, options).build();
+  const double limit = options.optimizer.clip_norm;
+  std::vector<UpdateBuilder> builders;
+  for (const TrainedParameter& parameter : trained) {
+    builders.emplace_back(training, parameter, options).gather();
+    if (limit <= 0) builders.back().update({});
+  }
+  if (limit <= 0 || !training.phase.closes || trained.empty()) return;
+  const ValueId scale = add_clip_scale(training.graph, builders, limit);
+  for (UpdateBuilder& builder : builders) builder.update(scale);
 }
 
 }  // namespace thimble

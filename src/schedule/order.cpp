@@ -21,6 +21,8 @@ class ListScheduler {
       : selected_(selected),
         graph_(selected.graph()),
         preference_(preference),
+        is_late_(second_pass_nodes(graph_)),
+        place_(static_cast<std::size_t>(graph_.node_count()), -1),
         missing_(static_cast<std::size_t>(graph_.node_count()), 0),
         followers_(static_cast<std::size_t>(graph_.node_count())),
         readers_(static_cast<std::size_t>(graph_.value_count())),
@@ -40,10 +42,13 @@ class ListScheduler {
           std::min_element(ready.begin(), ready.end(), [&](NodeId a, NodeId b) { return key(a) < key(b); });
       const NodeId id = *best;
       ready.erase(best);
+      place_[static_cast<std::size_t>(id.index)] = static_cast<std::int32_t>(order.nodes.size());
       order.nodes.push_back(id);
       peak_ = std::max(peak_, live_ + made_by(id));
       live_ += growth(id);
-      for (const ValueId input : graph_.node(id).inputs) --readers_left_[static_cast<std::size_t>(input.index)];
+      if (!is_late(id)) {
+        for (const ValueId input : graph_.node(id).inputs) --readers_left_[static_cast<std::size_t>(input.index)];
+      }
       for (const NodeId follower : followers_[static_cast<std::size_t>(id.index)]) {
         if (--missing_[static_cast<std::size_t>(follower.index)] == 0) ready.push_back(follower);
       }
@@ -60,9 +65,13 @@ class ListScheduler {
     ++missing_[static_cast<std::size_t>(after.index)];
   }
 
+  bool is_late(NodeId id) const { return is_late_[static_cast<std::size_t>(id.index)]; }
+
+  // A gradient that waits for the norm of all may be made again, so the order takes it for gone once its own norm is
+  // known.
   void add_reader(NodeId id) {
     for (const ValueId input : graph_.node(id).inputs) {
-      ++readers_left_[static_cast<std::size_t>(input.index)];
+      if (!is_late(id)) ++readers_left_[static_cast<std::size_t>(input.index)];
       std::vector<NodeId>& readers = readers_[static_cast<std::size_t>(input.index)];
       if (readers.empty() || readers.back() != id) readers.push_back(id);
     }
@@ -77,9 +86,25 @@ class ListScheduler {
       if (pair.output >= static_cast<int>(graph_.node(id).outputs.size())) continue;
       const ValueId before = graph_.node(id).inputs[static_cast<std::size_t>(pair.input)];
       for (const NodeId reader : readers_[static_cast<std::size_t>(before.index)]) {
-        if (reader != id) add_edge(reader, id);
+        if (reader == id) continue;
+        add_edge(reader, id);
+        for (const NodeId norm : norms_before(id)) add_edge(reader, norm);
       }
     }
+  }
+
+  // What reads the gradients of an update of the second pass in the first one, in the update's place: bound like the
+  // update, it gives the first pass the order that suits the second.
+  std::vector<NodeId> norms_before(NodeId update) const {
+    std::vector<NodeId> norms;
+    if (!is_late(update)) return norms;
+    for (const ValueId input : graph_.node(update).inputs) {
+      if (is_persistent(graph_.value(input).role)) continue;
+      for (const NodeId reader : readers_[static_cast<std::size_t>(input.index)]) {
+        if (!is_late(reader)) norms.push_back(reader);
+      }
+    }
+    return norms;
   }
 
   Bytes transient_bytes(ValueId id) const {
@@ -110,12 +135,12 @@ class ListScheduler {
     return bytes;
   }
 
-  // Outputs that only an update waits for: it can follow directly, and they are gone again.
+  // Outputs that only an update or a norm waits for: it can follow directly, and they are gone again.
   Bytes gone_at_once(NodeId id) const {
     Bytes bytes = 0;
     for (const NodeId follower : followers_[static_cast<std::size_t>(id.index)]) {
       const Node& next = graph_.node(follower);
-      if (missing_[static_cast<std::size_t>(follower.index)] != 1 || !is_persistent_only(next)) continue;
+      if (missing_[static_cast<std::size_t>(follower.index)] != 1 || !leaves_nothing(next)) continue;
       for (const ValueId output : graph_.node(id).outputs) {
         const bool dies = readers_left_[static_cast<std::size_t>(output.index)] == 1;
         const bool is_read = std::find(next.inputs.begin(), next.inputs.end(), output) != next.inputs.end();
@@ -125,13 +150,27 @@ class ListScheduler {
     return bytes;
   }
 
-  bool is_persistent_only(const Node& node) const {
-    return std::all_of(node.outputs.begin(), node.outputs.end(),
-                       [&](ValueId output) { return is_persistent(graph_.value(output).role); });
+  bool leaves_nothing(const Node& node) const {
+    return std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
+      return is_persistent(graph_.value(output).role) || graph_.value(output).type.shape.count() == 1;
+    });
+  }
+
+  // Updates of the second pass follow each other as their gradients did: one made again finds what it is made from.
+  std::pair<Bytes, std::int32_t> late_key(NodeId id) const {
+    constexpr Bytes kAfterAll = std::int64_t{1} << 60;
+    std::int32_t place = 0;
+    for (const ValueId input : graph_.node(id).inputs) {
+      const NodeId producer = graph_.value(input).producer;
+      const bool is_gradient = producer.is_valid() && !graph_.node(producer).op->ends_first_pass;
+      if (is_gradient) place = std::max(place, place_[static_cast<std::size_t>(producer.index)]);
+    }
+    return {kAfterAll + place, id.index};
   }
 
   // Forward nodes in the order of the model; then whatever frees most, the earlier node first.
   std::pair<Bytes, std::int32_t> key(NodeId id) const {
+    if (is_late(id)) return late_key(id);
     const Role role = graph_.value(graph_.node(id).outputs[0]).role;
     const bool is_forward = role == Role::activation || role == Role::metric || role == Role::statistic;
     constexpr Bytes kBeforeAll = std::int64_t{-1} << 60;
@@ -145,7 +184,9 @@ class ListScheduler {
   const Selected& selected_;
   const Graph& graph_;
   Preference preference_;
-  Bytes live_ = 0, peak_ = 0;  // transients, so far
+  std::vector<bool> is_late_;
+  std::vector<std::int32_t> place_;  // in the order so far, by node
+  Bytes live_ = 0, peak_ = 0;        // transients, so far
   std::vector<int> missing_;
   std::vector<std::vector<NodeId>> followers_, readers_;  // of a node, of a value
   std::vector<int> readers_left_;
@@ -170,6 +211,19 @@ std::vector<NodeId> unpack_late(const Graph& graph, const std::vector<NodeId>& o
 }
 
 }  // namespace
+
+std::vector<bool> second_pass_nodes(const Graph& graph) {
+  std::vector<bool> is_late(static_cast<std::size_t>(graph.node_count()), false);
+  for (const NodeId id : graph.topological_order()) {
+    const std::vector<ValueId>& inputs = graph.node(id).inputs;
+    is_late[static_cast<std::size_t>(id.index)] = std::any_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      const NodeId producer = graph.value(input).producer;
+      return producer.is_valid() &&
+             (graph.node(producer).op->ends_first_pass || is_late[static_cast<std::size_t>(producer.index)]);
+    });
+  }
+  return is_late;
+}
 
 std::vector<NodeId> order_nodes(const Selected& selected) {
   const Order greedy = ListScheduler(selected, Preference::frees_most).run();

@@ -7,6 +7,10 @@
 
 namespace thimble {
 
+// By node: whether it depends on one that ends the first pass (OpDef::ends_first_pass). Such nodes, updates all of
+// them, come after all others.
+std::vector<bool> second_pass_nodes(const Graph& graph);
+
 // Respects data and the rule that an update comes after every reader of what it overwrites.
 std::vector<NodeId> order_nodes(const Selected& selected);
 

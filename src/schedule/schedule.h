@@ -9,11 +9,12 @@
 
 namespace thimble {
 
-// What becomes of a forward value that backward reads.
+// What becomes of a value that a later part of the phase reads. The parts are forward, backward and, where updates wait
+// for the norm of all gradients, what comes behind that norm: there gradients are such values too.
 enum class Keep : std::uint8_t {
-  keep,       // stays in memory from forward to backward
-  retain,     // dropped after forward, recomputed when backward first needs it, then stays until its last use
-  transient,  // dropped after forward, recomputed for every single use
+  keep,    // stays in memory until its last use
+  retain,  // dropped at the end of each part, recomputed when the next one first needs it, then stays to that one's end
+  transient,  // dropped after the part that made it, recomputed for every single use
 };
 
 // One appearance of a value in memory. A recomputed value has several instances.
@@ -61,14 +62,21 @@ class Scheduler {
   std::vector<Keep> keep_all() const;
   // Forward activations that backward reads or that such values are recomputed from: what a search may decide on.
   const std::vector<ValueId>& candidates() const { return candidates_; }
+  // Gradients that updates read behind the norm of all: each may be kept, or made again by as much of a second backward
+  // pass as it takes. Empty without such a norm, and where accumulators hold them.
+  const std::vector<ValueId>& waiting_gradients() const { return waiting_gradients_; }
 
   PhaseSchedule make(std::span<const Keep> keep) const;
 
  private:
+  void find_waiting_gradients();
+
   const Selected* selected_;
   std::vector<NodeId> order_;
-  std::int32_t forward_count_ = 0;  // steps of `order_` up to and including the loss
+  std::int32_t forward_count_ = 0;     // steps of `order_` up to and including the loss
+  std::int32_t first_pass_count_ = 0;  // steps of `order_` before those of the second pass
   std::vector<ValueId> candidates_;
+  std::vector<ValueId> waiting_gradients_;
 };
 
 }  // namespace thimble

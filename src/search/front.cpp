@@ -20,7 +20,10 @@ struct State {
 class FrontSearch {
  public:
   FrontSearch(const Scheduler& scheduler, const SearchOptions& options)
-      : scheduler_(scheduler), options_(options), large_(large_candidates(scheduler)) {}
+      : scheduler_(scheduler), options_(options), large_(large_candidates(scheduler)) {
+    const std::vector<ValueId> gradients = large_gradients(scheduler);
+    large_.insert(large_.end(), gradients.begin(), gradients.end());
+  }
 
   std::vector<FrontPoint> run() {
     std::vector<State> seeds;
@@ -139,7 +142,8 @@ class FrontSearch {
       State best;
       for (const ValueId value : large_) {
         for (const Keep mode : {Keep::keep, Keep::retain, Keep::transient}) {
-          if (state.keep[static_cast<std::size_t>(value.index)] == mode) continue;
+          const bool is_known = mode == Keep::transient && is_gradient(value);  // as good as retained
+          if (is_known || state.keep[static_cast<std::size_t>(value.index)] == mode) continue;
           State trial = flipped(state, value, mode);
           const double removed = excess - trial.evaluation.excess(target);
           if (removed <= 0) continue;
@@ -155,6 +159,8 @@ class FrontSearch {
     }
     return true;
   }
+
+  bool is_gradient(ValueId value) const { return scheduler_.selected().graph().value(value).role == Role::gradient; }
 
   State flipped(const State& state, ValueId value, Keep mode) {
     std::vector<Keep> keep = state.keep;

@@ -46,18 +46,36 @@ bool is_cheap(const Scheduler& scheduler, ValueId value) {
   return scheduler.selected().choice(producer).flops < 16.0 * static_cast<double>(graph.value(value).type.bytes());
 }
 
-}  // namespace
-
-std::vector<ValueId> large_candidates(const Scheduler& scheduler) {
+std::vector<ValueId> large_of(const Scheduler& scheduler, const std::vector<ValueId>& candidates) {
   const Graph& graph = scheduler.selected().graph();
   Bytes largest = 0;
-  for (const ValueId value : scheduler.candidates()) largest = std::max(largest, graph.value(value).type.bytes());
+  for (const ValueId value : candidates) largest = std::max(largest, graph.value(value).type.bytes());
   std::vector<ValueId> large;
-  for (const ValueId value : scheduler.candidates()) {
+  for (const ValueId value : candidates) {
     const bool is_decided = graph.node(graph.value(value).producer).op->never_kept;
     if (!is_decided && graph.value(value).type.bytes() * 64 >= largest) large.push_back(value);
   }
   return large;
+}
+
+void add_second_passes(const Scheduler& scheduler, std::vector<Strategy>& strategies) {
+  if (scheduler.waiting_gradients().empty()) return;
+  for (std::size_t k = 0, count = strategies.size(); k < count; ++k) {
+    Strategy twin{strategies[k].name + " second pass", strategies[k].keep};
+    for (const ValueId value : scheduler.waiting_gradients())
+      twin.keep[static_cast<std::size_t>(value.index)] = Keep::retain;
+    strategies.push_back(std::move(twin));
+  }
+}
+
+}  // namespace
+
+std::vector<ValueId> large_candidates(const Scheduler& scheduler) {
+  return large_of(scheduler, scheduler.candidates());
+}
+
+std::vector<ValueId> large_gradients(const Scheduler& scheduler) {
+  return large_of(scheduler, scheduler.waiting_gradients());
 }
 
 std::vector<Strategy> named_strategies(const Scheduler& scheduler) {
@@ -81,6 +99,7 @@ std::vector<Strategy> named_strategies(const Scheduler& scheduler) {
     strategies.push_back(std::move(strategy));
     strategies.push_back(std::move(lean));
   }
+  add_second_passes(scheduler, strategies);
   return strategies;
 }
 

@@ -65,6 +65,68 @@ TEST(Updates, OtherRulesHaveOneAccumulatorATensorAndUpdateInTheLastPhaseOnly) {
   }
 }
 
+std::vector<NodeId> nodes_of(const Graph& graph, std::string_view op) {
+  std::vector<NodeId> nodes;
+  for (NodeId id{0}; id.index < graph.node_count(); ++id.index) {
+    if (graph.node(id).op->name == op) nodes.push_back(id);
+  }
+  return nodes;
+}
+
+DifferentiateOptions clipped(OptimizerKind kind) {
+  DifferentiateOptions options = with(kind);
+  options.optimizer.clip_norm = 0.25;
+  return options;
+}
+
+// The last input of every update is one scale, made from the norms of all that the updates read, and of nothing else.
+TEST(Clipping, EveryUpdateReadsOneScaleMadeFromEveryGradient) {
+  for (const OptimizerKind kind : kEvery) {
+    for (const Phase& phase : {Phase{4}, Phase{4, false, true, true}}) {
+      const Training training = train_graph(two_layers(), phase, clipped(kind));
+      const Graph& graph = training.graph;
+      const std::vector<NodeId> scales = nodes_of(graph, "clip_scale");
+      ASSERT_EQ(scales.size(), 1U);
+      std::vector<ValueId> measured, updated;
+      for (const ValueId norm : graph.node(scales[0]).inputs) {
+        measured.push_back(graph.node(graph.value(norm).producer).inputs[0]);
+      }
+      for (const std::string& name : parameters_of(graph)) {
+        const std::vector<ValueId>& inputs = graph.node(update_of(graph, name)).inputs;
+        EXPECT_EQ(inputs.back(), graph.node(scales[0]).outputs[0]);
+        updated.push_back(inputs[inputs.size() - 2]);
+        EXPECT_EQ(graph.value(updated.back()).type.shape, graph.value(graph.find(name)).type.shape);
+      }
+      std::sort(measured.begin(), measured.end());
+      std::sort(updated.begin(), updated.end());
+      EXPECT_EQ(measured, updated) << name_of(kind);
+      EXPECT_EQ(updated.size(), 4U);
+      EXPECT_EQ(graph.value(graph.find(kGradientNorm)).role, Role::metric);
+    }
+  }
+}
+
+TEST(Clipping, MicrobatchesGatherInAccumulatorsWhateverTheRule) {
+  for (const OptimizerKind kind : kEvery) {
+    for (const auto& [opens, closes] : {std::pair{true, false}, {false, false}, {false, true}}) {
+      const Training training = train_graph(two_layers(), {4, opens, closes, true}, clipped(kind));
+      EXPECT_EQ(names_of(training.graph, Role::accumulator).size(), 4U) << name_of(kind);
+      EXPECT_EQ(op_updating(training, "fc1.weight"), closes ? std::string(name_of(kind)) + "_update" : "nothing");
+      EXPECT_EQ(nodes_of(training.graph, "clip_scale").size(), closes ? 1U : 0U);
+    }
+  }
+}
+
+TEST(Clipping, AWholeBatchUsesAccumulatorsOnlyIfOtherPhasesHaveThem) {
+  for (const bool has_accumulators : {false, true}) {
+    DifferentiateOptions options = clipped(OptimizerKind::momentum);
+    options.has_accumulators = has_accumulators;
+    const Training training = train_graph(two_layers(), {4}, options);
+    EXPECT_EQ(names_of(training.graph, Role::accumulator).size(), has_accumulators ? 4U : 0U);
+    EXPECT_EQ(op_updating(training, "fc1.weight"), "momentum_update");
+  }
+}
+
 TEST(Updates, VectorsAreSparedTheDecayIfAsked) {
   for (const bool decay_vectors : {true, false}) {
     DifferentiateOptions options = with(OptimizerKind::momentum);
@@ -91,13 +153,14 @@ TEST(Updates, StatesOfBf16ParametersTakeTheStatedType) {
 }
 
 // Persistent values after an iteration over six samples in pieces of `sizes`, by the references.
-std::map<std::string, Tensor> iteration_of(const std::vector<std::int64_t>& sizes, OptimizerKind kind) {
+std::map<std::string, Tensor> iteration_of(const std::vector<std::int64_t>& sizes,
+                                           const DifferentiateOptions& options) {
   std::map<std::string, Tensor> state;
   std::int64_t first = 0;
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     std::string text = two_layers();
     for (std::size_t at; (at = text.find("[4")) != std::string::npos;) text[at + 1] = static_cast<char>('0' + sizes[k]);
-    const Training training = train_graph(text, {sizes[k], k == 0, k + 1 == sizes.size(), true}, with(kind));
+    const Training training = train_graph(text, {sizes[k], k == 0, k + 1 == sizes.size(), true}, options);
     const Graph& graph = training.graph;
     Values values = fill_sources(graph);
     for (auto& [id, tensor] : values) {
@@ -111,7 +174,8 @@ std::map<std::string, Tensor> iteration_of(const std::vector<std::int64_t>& size
     for (const auto& [id, tensor] : values) {
       const Value& storage = graph.value(graph.storage_of(id));
       const bool is_newest = graph.storage_of(id) != id || !state.contains(storage.name) || storage.producer.is_valid();
-      if (is_persistent(storage.role) && storage.role != Role::metric && is_newest) state[storage.name] = tensor;
+      const bool is_state = is_persistent(storage.role) && storage.role != Role::metric;
+      if ((is_state && is_newest) || storage.name == kGradientNorm) state[storage.name] = tensor;
     }
     first += sizes[k];
   }
@@ -120,14 +184,47 @@ std::map<std::string, Tensor> iteration_of(const std::vector<std::int64_t>& size
 
 TEST(Updates, MicrobatchesEndInTheParametersOfTheWholeBatch) {
   for (const OptimizerKind kind : kEvery) {
-    const auto whole = iteration_of({6}, kind), parts = iteration_of({2, 1, 2, 1}, kind);
-    for (const char* name : {"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"}) {
-      for (std::int64_t i = 0; i < whole.at(name).count(); ++i) {
-        // Sums in another order: a few roundings of f32. Adamw divides by a root near zero, where those grow.
-        EXPECT_NEAR(parts.at(name).at(i), whole.at(name).at(i), kind == OptimizerKind::adamw ? 1e-4 : 1e-6)
-            << name_of(kind) << " " << name << " " << i;
+    for (const DifferentiateOptions& options : {with(kind), clipped(kind)}) {
+      const auto whole = iteration_of({6}, options), parts = iteration_of({2, 1, 2, 1}, options);
+      for (const char* name : {"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"}) {
+        for (std::int64_t i = 0; i < whole.at(name).count(); ++i) {
+          // Sums in another order: a few roundings of f32. Adamw divides by a root near zero, where those grow.
+          EXPECT_NEAR(parts.at(name).at(i), whole.at(name).at(i), kind == OptimizerKind::adamw ? 1e-4 : 1e-6)
+              << name_of(kind) << " " << name << " " << i;
+        }
       }
     }
+  }
+}
+
+// Plain descent without decay moves by learning rate times gradient, so the gradients can be read off the weights.
+TEST(Clipping, GradientsTogetherComeDownToTheLimitAndKeepTheirDirection) {
+  DifferentiateOptions options{.optimizer = {.kind = OptimizerKind::sgd}};
+  const auto free = iteration_of({6}, options);
+  options.optimizer.clip_norm = 0.25;
+  const auto clipped_run = iteration_of({6}, options);
+  options.optimizer.clip_norm = 1e6;
+  const auto loose = iteration_of({6}, options);
+  const Graph graph = parse_graph(two_layers(), op_table());
+  const Values start = fill_sources(graph);
+  double squares = 0, free_squares = 0;
+  for (const char* name : {"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"}) {
+    for (std::int64_t i = 0; i < free.at(name).count(); ++i) {
+      const double origin = start.at(graph.find(name)).at(i);
+      free_squares += std::pow((free.at(name).at(i) - origin) / 0.5, 2);
+      squares += std::pow((clipped_run.at(name).at(i) - origin) / 0.5, 2);
+      EXPECT_EQ(loose.at(name).at(i), free.at(name).at(i)) << "below the limit nothing changes";
+    }
+  }
+  const double norm = std::sqrt(free_squares);
+  ASSERT_GT(norm, 0.4) << "the limit must bite for this test to say anything";
+  EXPECT_NEAR(std::sqrt(squares), 0.25, 1e-5);
+  EXPECT_NEAR(clipped_run.at(std::string(kGradientNorm)).at(0), norm, 1e-5 * norm);
+  EXPECT_NEAR(loose.at(std::string(kGradientNorm)).at(0), norm, 1e-5 * norm);
+  for (std::int64_t i = 0; i < free.at("fc1.weight").count(); ++i) {
+    const double origin = start.at(graph.find("fc1.weight")).at(i);
+    EXPECT_NEAR(clipped_run.at("fc1.weight").at(i) - origin, 0.25 / norm * (free.at("fc1.weight").at(i) - origin),
+                1e-6);
   }
 }
 

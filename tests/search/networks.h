@@ -32,10 +32,12 @@ inline Selected chain_of(int layers) {
   return select_references(differentiate(graph, {.samples = kChainSamples}, {}));
 }
 
-inline Selected network(const std::string& name, std::int64_t samples, const Shape& sample) {
+inline Selected network(const std::string& name, std::int64_t samples, const Shape& sample, double clip_norm = 0) {
   Graph graph = build_model({.name = name, .samples = samples, .sample = sample, .classes = 5}, op_table()).graph;
   run_passes(graph, forward_recipe(), {}, {});
-  Training training = differentiate(graph, {.samples = samples}, {});
+  DifferentiateOptions options;
+  options.optimizer.clip_norm = clip_norm;
+  Training training = differentiate(graph, {.samples = samples}, options);
   run_passes(training.graph, training_recipe(), {}, {});
   return select_references(std::move(training));
 }

@@ -207,6 +207,20 @@ bool swap_inputs(RealPlan& plan, Dice& dice) {
   return in[a] != in[b];
 }
 
+// One gradient is left out of the norm of all: another is counted in its place, or there are fewer.
+bool leave_out_norm(RealPlan& plan, Dice& dice) {
+  const Spot spot = pick_step_if(plan, dice, [](const Spot& s) { return s.node().op->ends_first_pass; });
+  if (!exists(spot) || spot.step().in.size() < 2) return false;
+  std::vector<Place>& in = spot.step().in;
+  const std::size_t a = dice.index(in.size()), b = dice.index(in.size());
+  if (a == b) {
+    in.pop_back();
+  } else {
+    in[a] = in[b];
+  }
+  return true;
+}
+
 // The places through which one appearance of a value is written and read: the output, its views and all readers, up to
 // the step that overwrites it.
 std::vector<Place*> uses_of(const Spot& spot, std::size_t output) {
@@ -317,6 +331,7 @@ constexpr Mutation kMutations[] = {{"input moved", move_input},
                                    {"recompute flipped", flip_recompute},
                                    {"node replaced", replace_node},
                                    {"inputs swapped", swap_inputs},
+                                   {"norm left out", leave_out_norm},
                                    {"value moved", move_value},
                                    {"in place forced", force_in_place},
                                    {"stale read", read_stale},

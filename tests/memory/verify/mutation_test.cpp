@@ -36,12 +36,14 @@ std::vector<PlanSpec> plan_specs() {
         spec.fused = seed % 2 == 0;
         spec.sparse = seed % 3 == 0;
         spec.bf16 = seed % 5 == 0;
+        spec.clips = seed % 4 == 1;
         specs.push_back(spec);
       }
     }
   }
   for (const std::string_view model : {"wrn10-1", "wrn10-1-gn", "lenet-300-100"}) {
     specs.push_back({.network = NetworkKind::named, .model = std::string(model), .fused = true, .seed = seed++});
+    specs.back().clips = model == "wrn10-1-gn";
   }
   return specs;
 }

@@ -12,6 +12,7 @@ namespace thimble::testing {
 namespace {
 
 constexpr double kSparsity = 0.5;
+constexpr double kClipNorm = 0.01;  // shorter than any gradient here
 
 // A stem, a residual block with a projected shortcut and dropout, a classifier: every kind of node that a wide residual
 // network has, in a few thousand operations.
@@ -81,6 +82,7 @@ Training make_training(const PlanSpec& spec, const Phase& phase) {
   DifferentiateOptions options;
   options.optimizer.kind = spec.optimizer;
   options.optimizer.weight_decay = 0.01;
+  options.optimizer.clip_norm = spec.clips ? kClipNorm : 0;
   options.state_dtype = context.precision;
   Training training = phase.trains ? differentiate(model.graph, phase, options) : evaluation(model.graph, phase);
   run_passes(training.graph, whole, context, {});
@@ -90,7 +92,9 @@ Training make_training(const PlanSpec& spec, const Phase& phase) {
 std::vector<Keep> random_keep(const Scheduler& scheduler, Dice& dice) {
   std::vector<Keep> keep = scheduler.keep_all();
   const std::int64_t kept_of_four = dice.below(5);  // from everything recomputed to everything kept
-  for (const ValueId value : scheduler.candidates()) {
+  std::vector<ValueId> candidates = scheduler.candidates();
+  candidates.insert(candidates.end(), scheduler.waiting_gradients().begin(), scheduler.waiting_gradients().end());
+  for (const ValueId value : candidates) {
     Keep& choice = keep[static_cast<std::size_t>(value.index)];
     if (choice != Keep::keep || dice.below(4) < kept_of_four) continue;
     choice = dice.hits(0.5) ? Keep::retain : Keep::transient;
@@ -157,7 +161,7 @@ std::string describe(const PlanSpec& spec) {
   return join_text(name_of(spec.network), spec.model,
                    spec.division == Division::three_microbatches ? ", microbatches, " : ", ",
                    thimble::name_of(spec.optimizer), spec.fused ? ", fused" : "", spec.sparse ? ", sparse" : "",
-                   spec.bf16 ? ", bf16" : "", ", seed ", spec.seed);
+                   spec.bf16 ? ", bf16" : "", spec.clips ? ", clipped" : "", ", seed ", spec.seed);
 }
 
 RealPlan make_real_plan(const PlanSpec& spec) {

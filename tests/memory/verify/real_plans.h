@@ -39,6 +39,7 @@ struct PlanSpec {
   bool fused = false;   // passes that fuse activations and split norms
   bool sparse = false;  // parameters in pools
   bool bf16 = false;    // no f32 master: random rounding of parameters
+  bool clips = false;   // updates wait for the norm of all gradients
   std::uint64_t seed = 0;
 };
 

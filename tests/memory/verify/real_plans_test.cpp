@@ -20,11 +20,12 @@ class EveryNetwork : public ::testing::TestWithParam<NetworkKind> {};
 TEST_P(EveryNetwork, PlansAreAcceptedAndAgree) {
   for (const Division division : {Division::whole_and_evaluation, Division::three_microbatches}) {
     for (const OptimizerKind optimizer : kOptimizers) {
-      for (const int variant : {0, 1, 2, 3}) {
+      for (const int variant : {0, 1, 2, 3, 4, 5, 6}) {
         PlanSpec spec{.network = GetParam(), .model = "", .division = division, .optimizer = optimizer};
-        spec.fused = variant == 1;
-        spec.sparse = variant == 2;
-        spec.bf16 = variant == 3;
+        spec.fused = variant == 1 || variant == 4;
+        spec.sparse = variant == 2 || variant == 5;
+        spec.bf16 = variant == 3 || variant == 6;
+        spec.clips = variant >= 4;
         std::optional<std::vector<std::byte>> results;
         for (spec.seed = 0; spec.seed < 4; ++spec.seed) {
           const RealPlan plan = make_real_plan(spec);

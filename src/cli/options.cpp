@@ -70,6 +70,8 @@ constexpr OptionDef kOptions[] = {
     {"momentum", number, "X", "of momentum and nesterov (default 0.9)", kPlanning, training, 0, 1},
     {"weight-decay", number, "X", "pull of all weights towards zero (default 0)", kPlanning, training},
     {"no-decay-vectors", flag, "", "spare norms and biases the weight decay", kPlanning, training},
+    {"clip-norm", number, "X",
+     "scale all gradients down together where their common length is above X (default: never)", kPlanning, training},
     {"augment", word, "none|crop-flip", "random crops and mirror images (default crop-flip for cifar10, else none)",
      kTrainAndPlan, training},
     {"epochs", integer, "N", "passes over the training samples (default 10)", kTrainAndPlan, training, 1, kMostEpochs},

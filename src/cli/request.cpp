@@ -66,6 +66,9 @@ OptimizerSpec make_optimizer(const Arguments& arguments) {
   optimizer.momentum = arguments.number("momentum", optimizer.momentum);
   optimizer.weight_decay = arguments.number("weight-decay", 0);
   optimizer.decay_vectors = !arguments.flag("no-decay-vectors");
+  optimizer.clip_norm = arguments.number("clip-norm", 0);
+  require(optimizer.clip_norm > 0 || !arguments.has("clip-norm"), arguments.where("clip-norm"),
+          ": found 0, wanted a length above 0; without the option nothing is clipped");
   const bool has_momentum = optimizer.kind == OptimizerKind::momentum || optimizer.kind == OptimizerKind::nesterov;
   require(has_momentum || !arguments.has("momentum"), arguments.where("momentum"), ": ", name_of(optimizer.kind),
           " has none; it goes with --optimizer momentum or nesterov");

@@ -64,6 +64,16 @@ bool is_parameter_gradient(const Graph& graph, const PhasePlan& plan, const Plan
   return false;
 }
 
+// The same where the gradient is gone before its update comes, to be made again for it.
+bool waits_for_norm(const Graph& graph, ValueId gradient) {
+  for (NodeId id{0}; id.index < graph.node_count(); ++id.index) {
+    const Node& node = graph.node(id);
+    const bool is_read = std::find(node.inputs.begin(), node.inputs.end(), gradient) != node.inputs.end();
+    if (is_read && node.op->is_update && updates_by(graph, node, gradient)) return true;
+  }
+  return false;
+}
+
 Bytes Categories::*category_of(Role role) {
   switch (role) {
     case Role::parameter:
@@ -83,7 +93,8 @@ Bytes Categories::*category_of(Role role) {
 Bytes Categories::*category_of(const Graph& graph, const PhasePlan& plan, const PlannedBuffer& buffer, ValueId value) {
   if (buffer.is_workspace) return &Categories::workspace;
   const Role role = graph.value(value).role;
-  if (role == Role::gradient && is_parameter_gradient(graph, plan, buffer)) return &Categories::gradients;
+  if (role == Role::gradient && (is_parameter_gradient(graph, plan, buffer) || waits_for_norm(graph, value)))
+    return &Categories::gradients;
   return category_of(role);
 }
 
@@ -168,6 +179,7 @@ PlanFigures figures_of(const Compiled& compiled) {
   figures.batch = compiled.request.batch;
   figures.microbatch = compiled.microbatch;
   figures.budget_bytes = compiled.request.memory;
+  if (compiled.request.optimizer.clip_norm > 0) figures.clip_norm = compiled.request.optimizer.clip_norm;
   figures.tensor_bytes = compiled.plans.arena_bytes;
   figures.baseline_bytes = compiled.baseline_bytes;
   figures.lower_bound_bytes = compiled.plans.lower_bound_bytes;

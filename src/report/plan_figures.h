@@ -27,7 +27,8 @@ struct PlanFigures {
   std::int64_t batch = 0;
   std::int64_t microbatch = 0;
   std::optional<Bytes> budget_bytes;
-  Bytes tensor_bytes = 0;  // the arena
+  std::optional<double> clip_norm;  // none: nothing is clipped
+  Bytes tensor_bytes = 0;           // the arena
   Bytes baseline_bytes = 0;
   Bytes lower_bound_bytes = 0;
   Bytes process_bytes = 0;  // the promise

@@ -67,6 +67,7 @@ void write_plan_fields(JsonWriter& json, const PlanFigures& figures, bool fits) 
   json.text("model", figures.model);
   json.integer("batch", figures.batch);
   json.integer("microbatch", figures.microbatch);
+  figures.clip_norm ? json.number("clip_norm", *figures.clip_norm) : json.null("clip_norm");
   json.boolean("fits", fits);
   json.optional_integer("budget_bytes", figures.budget_bytes);
   json.integer("tensor_bytes", figures.tensor_bytes);
@@ -105,7 +106,9 @@ std::string request_line(const CompileRequest& request, std::int64_t microbatch)
     line += join_text(" as ", count, " microbatches of ", microbatch);
     if (request.batch % microbatch != 0) line += " (one is smaller)";
   }
-  line += join_text(", ", name_of(request.optimizer.kind), ", ", name_of(request.precision));
+  line += join_text(", ", name_of(request.optimizer.kind));
+  if (request.optimizer.clip_norm > 0) line += join_text(" clipped at ", request.optimizer.clip_norm);
+  line += join_text(", ", name_of(request.precision));
   if (request.master == Master::none) line += " throughout";
   if (request.sparsity > 0) line += join_text(", sparsity ", request.sparsity);
   return line + join_text(", ", name_of(request.target.isa), ", ", request.target.threads,

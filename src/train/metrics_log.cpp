@@ -55,6 +55,7 @@ void MetricsLog::add(const IterationFacts& facts, double seconds) {
   Line line;
   line.integer("iteration", facts.iteration).number("epoch", facts.epoch);
   line.number("loss", facts.loss).number("accuracy", facts.accuracy).number("lr", facts.learning_rate);
+  if (facts.gradient_norm) line.number("gradient_norm", *facts.gradient_norm);
   line.number("samples_per_second", facts.samples_per_second).integer("resident_bytes", facts.resident_bytes);
   line.number("time_ms", seconds * 1000);
   writer_.append(line.finish());

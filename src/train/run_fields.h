@@ -33,6 +33,7 @@ void for_each_field(Record& r, Visit&& visit) {
   visit("epsilon", Weight::noted, request.optimizer.epsilon);
   visit("weight_decay", Weight::noted, request.optimizer.weight_decay);
   visit("decay_vectors", Weight::noted, request.optimizer.decay_vectors);
+  visit("clip_norm", Weight::noted, request.optimizer.clip_norm);
   visit("sparsity", Weight::forbidden, request.sparsity);
   visit("sparse_method", Weight::forbidden, options.sparse.method);
   visit("sparse_threshold", Weight::noted, options.sparse.threshold);

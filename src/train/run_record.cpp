@@ -45,7 +45,9 @@ class FieldReader {
 
   void operator()(std::string_view key, Weight, std::string& value) { value = json_.text(key); }
   void operator()(std::string_view key, Weight, std::int64_t& value) { value = json_.integer(key); }
-  void operator()(std::string_view key, Weight, double& value) { value = json_.number(key); }
+  void operator()(std::string_view key, Weight, double& value) {
+    if (!is_older_than(key)) value = json_.number(key);
+  }
   void operator()(std::string_view key, Weight, bool& value) { value = json_.boolean(key); }
   void operator()(std::string_view key, Weight, int& value) {
     const std::int64_t found = json_.integer(key);
@@ -77,6 +79,9 @@ class FieldReader {
 
  private:
   static constexpr int kMostThreads = 4096, kMostWords = 8;
+
+  // A run from before there was such an option did without it: the default.
+  bool is_older_than(std::string_view key) const { return key == "clip_norm" && !json_.has(key); }
 
   void check(bool ok, std::string_view key, std::string_view found) const {
     require(ok, json_.name(), ": '", key, "' is '", found, "', which makes no sense");

@@ -33,6 +33,7 @@ Session::Session(Compiled& compiled)
   bind_turns(compiled);
   loss_ = program_.persistent(kLoss);
   hits_ = program_.persistent(kHits);
+  if (program_.has_persistent(kGradientNorm)) gradient_norm_ = program_.persistent(kGradientNorm);
   release(compiled);
   arena_.touch();
 }
@@ -92,6 +93,7 @@ BatchResult Session::train(Loader& loader, LoaderPosition position, RunScalars s
     scalars.sample_offset = turn.offset;
     run_turn(turn, scalars, sum);
   }
+  if (gradient_norm_) sum.gradient_norm = load(*gradient_norm_, 0);
   return sum;
 }
 

@@ -18,6 +18,7 @@ namespace thimble {
 struct BatchResult {
   double loss = 0;  // mean over the samples
   double hits = 0;
+  std::optional<double> gradient_norm = std::nullopt;  // of all gradients before they are clipped, if they are
 };
 
 class Session {
@@ -62,6 +63,7 @@ class Session {
   std::vector<BoundBatch> batches_;     // the full one and, if there is one, the ragged one
   std::vector<BoundTurn> evaluations_;  // the full one and a ragged one
   TensorView loss_, hits_;
+  std::optional<TensorView> gradient_norm_;
 };
 
 }  // namespace thimble

@@ -48,6 +48,7 @@ struct IterationFacts {
   double loss = 0;
   double accuracy = 0;  // on this batch
   double learning_rate = 0;
+  std::optional<double> gradient_norm = std::nullopt;  // before clipping; none without it
   double samples_per_second = 0;
   Bytes resident_bytes = 0;
 };

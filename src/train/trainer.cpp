@@ -98,6 +98,7 @@ bool Trainer::iterate() {
   facts.loss = batch.loss;
   facts.accuracy = batch.hits / static_cast<double>(samples);
   facts.learning_rate = static_cast<double>(scalars.learning_rate);
+  facts.gradient_norm = batch.gradient_norm;
   facts.samples_per_second = seconds > 0 ? static_cast<double>(samples) / seconds : 0;
   facts.resident_bytes = resident_bytes();
   if (folder_) folder_->log().add(facts, seconds);

@@ -89,6 +89,40 @@ TEST(Train, AnInterruptedRunGoesOnWithItsOptionsToTheSameWeights) {
   EXPECT_TRUE(weights_of(folder / "a", 300) == weights_of(folder / "b", 300));
 }
 
+TEST(Train, ClippingIsKeptForAResumeAndTellsTheLengthOfTheGradients) {
+  const TempFolder folder;
+  write_file(folder / "run.toml", "clip-norm = 0.5\n");
+  const auto words = [&](const std::string& run, const std::string& steps) {
+    return Words{"train",      "lenet-300-100",
+                 "--data",     "glyphs",
+                 "--batch",    "16",
+                 "--threads",  "1",
+                 "--steps",    steps,
+                 "--out",      folder / run,
+                 "--lr",       "0.02",
+                 "--progress", "none",
+                 "--config",   folder / "run.toml"};
+  };
+  ASSERT_EQ(run_thimble(words("a", "3")).code, 0);
+  EXPECT_TRUE(contains(read_file(folder / "a/options.toml"), "clip-norm = 0.5"));
+  const Outcome resumed = run_thimble({"train", "--resume", folder / "a", "--steps", "6", "--progress", "none"});
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  ASSERT_EQ(run_thimble(words("b", "6")).code, 0);
+  EXPECT_FALSE(weights_of(folder / "b", 6).empty());
+  EXPECT_TRUE(weights_of(folder / "a", 6) == weights_of(folder / "b", 6));
+  std::ifstream metrics(folder / "a/metrics.jsonl");
+  int lines = 0;
+  for (std::string line; std::getline(metrics, line);) {
+    const nlohmann::json facts = nlohmann::json::parse(line);
+    if (!facts.contains("loss")) continue;
+    ++lines;
+    EXPECT_GT(facts.at("gradient_norm").get<double>(), 0);
+  }
+  EXPECT_EQ(lines, 6);
+  ASSERT_EQ(run_thimble(tiny_train({"--out", folder / "c", "--progress", "none"})).code, 0);
+  EXPECT_FALSE(contains(read_file(folder / "c/metrics.jsonl"), "gradient_norm"));
+}
+
 TEST(Train, AResumeThatWouldBeAnotherRunIsRefused) {
   const TempFolder folder;
   const std::string run = folder / "run";

@@ -34,6 +34,7 @@ Recipe read_recipe(const std::string& path) {
     optimizer.spec.kind = optimizer_from_name(name);
     optimizer.spec.weight_decay = numbers.at("weight_decay");
     optimizer.spec.decay_vectors = json.at("decay_vectors");
+    optimizer.spec.clip_norm = json.value("clip_norm", 0.0);
     optimizer.learning_rate = numbers.at("learning_rate");
   }
   for (const auto& [group, picked] : json.at("batches").items())

@@ -19,7 +19,9 @@ Compiled compile_recipe(const Recipe& recipe, const GoldenRunOptions& options) {
   request.optimizer = options.optimizer;
   request.target = {detect_isa(), kThreads};
   request.configuration.reuse = request.configuration.in_place = !options.keep_all;
+  if (options.smallest) request.tensor_memory = 1;
   CompileResult result = compile(request, op_table(), cpu_kernels());
+  if (options.smallest) return std::move(*result.smallest);
   ensure(result.compiled.has_value(), "goldens: without a budget everything fits");
   return std::move(*result.compiled);
 }

@@ -16,6 +16,7 @@ struct GoldenRunOptions {
   std::optional<std::int64_t> microbatch = std::nullopt;
   bool keep_all = false;  // every value keeps a place of its own, so that logits can be read after the run
   bool evaluates = false;
+  bool smallest = false;  // the plan of the fewest bytes instead of the fastest one
 };
 
 class GoldenRun {

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "goldens/golden_run.h"
 
 namespace thimble::testing {
@@ -16,6 +18,7 @@ namespace {
 constexpr double kForward = 1e-5;    // 1.7e-6; 1.0e-6
 constexpr double kGradients = 3e-5;  // 9.9e-6; 5.4e-6
 constexpr double kWeights = 3e-5;    // 7.6e-6: weights, running statistics and evaluation after ten steps
+constexpr double kFirstNorm = 1e-6;  // length of all gradients at the first step
 // Of the way the weights went in ten steps. A step near the last bit of a weight is felt here; a wrong rule is felt
 // more: momentum goes a third less far than Nesterov.
 constexpr double kMovement = 1e-2;  // 2.4e-3; 1.3e-3
@@ -41,7 +44,9 @@ class Pytorch : public ::testing::TestWithParam<const char*> {
   // what the optimizer did.
   void expect_trained(const std::string& optimizer, const GoldenRun& run, GoldenRun& untrained) {
     for (std::int64_t step = 0; step < recipe.steps; ++step) untrained.shift(golden.shifts(optimizer, step));
-    ASSERT_EQ(golden.names_under(optimizer + "/").size(), run.tensors().size() + 2) << "losses, evaluation_logits";
+    const std::size_t others = recipe.optimizers.at(optimizer).spec.clip_norm > 0 ? 3 : 2;
+    ASSERT_EQ(golden.names_under(optimizer + "/").size(), run.tensors().size() + others)
+        << "losses, evaluation_logits and, if they are clipped, gradient_norms";
     for (const TensorSpec& spec : run.tensors()) {
       const std::string name = optimizer + "/" + spec.name;
       const std::vector<double> ours = in_torch_order(run.tensor(spec.name));
@@ -51,12 +56,14 @@ class Pytorch : public ::testing::TestWithParam<const char*> {
     }
   }
 
-  std::vector<double> train(const std::string& optimizer, GoldenRun& run) const {
+  // Returns the losses; the lengths of all gradients, where they are clipped, go to `norms`.
+  std::vector<double> train(const std::string& optimizer, GoldenRun& run, std::vector<double>* norms = nullptr) const {
     std::vector<double> losses;
     for (std::int64_t step = 0; step < recipe.steps; ++step) {
       const std::int64_t batch = recipe.batches.at(optimizer).at(static_cast<std::size_t>(step));
       run.shift(golden.shifts(optimizer, step));
       losses.push_back(run.train_step(batch, step, recipe.optimizers.at(optimizer).learning_rate));
+      if (norms != nullptr) norms->push_back(load(run.tensor(std::string(kGradientNorm)), 0));
     }
     return losses;
   }
@@ -102,7 +109,9 @@ std::string test_name(const ::testing::TestParamInfo<const char*>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Small, Pytorch,
-                         ::testing::Values("wrn10-1", "wrn10-1-gn", "wrn16-1-smoothed", "lenet-300-100"), test_name);
+                         ::testing::Values("wrn10-1", "wrn10-1-gn", "wrn10-1-gn-clipped", "wrn16-1-smoothed",
+                                           "lenet-300-100"),
+                         test_name);
 INSTANTIATE_TEST_SUITE_P(RealSize, Pytorch,
                          ::testing::Values("wrn28-2", "wrn28-2-gn", "resnet18-32", "resnet18-gn-32", "resnet18-224",
                                            "resnet18-gn-224"),
@@ -120,7 +129,33 @@ TEST_P(PytorchMicrobatch, StepsInMicrobatchesAgree) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Small, PytorchMicrobatch, ::testing::Values("wrn10-1-gn"), test_name);
+INSTANTIATE_TEST_SUITE_P(Small, PytorchMicrobatch, ::testing::Values("wrn10-1-gn", "wrn10-1-gn-clipped"), test_name);
+
+using PytorchClipping = Pytorch;
+
+// Ten steps with the gradients kept, with backward run twice, and with accumulators: PyTorch's lengths before clipping.
+TEST_P(PytorchClipping, LengthsOfAllGradientsAgreeInEveryForm) {
+  for (const auto& [name, optimizer] : recipe.optimizers) {
+    const std::vector<double> theirs = golden.stored(name + "/gradient_norms");
+    const auto bites = [&](double norm) { return norm > optimizer.spec.clip_norm; };
+    EXPECT_GE(std::count_if(theirs.begin(), theirs.end(), bites), 6) << "of ten steps";
+    for (const bool smallest : {false, true}) {
+      for (const std::int64_t microbatch : {recipe.batch, recipe.batch / 2}) {
+        GoldenRun run(recipe, {.optimizer = optimizer.spec, .microbatch = microbatch, .smallest = smallest});
+        GoldenRun untrained(recipe, {});
+        std::vector<double> norms;
+        expect_agreement(name + "/losses", train(name, run, &norms), kForward);
+        expect_trained(name, run, untrained);
+        for (std::size_t step = 0; step < theirs.size(); ++step) {
+          expect_at_most(std::abs(norms[step] / theirs[step] - 1), step == 0 ? kFirstNorm : kForward,
+                         join_text(name, " norm of step ", step));
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Small, PytorchClipping, ::testing::Values("wrn10-1-gn-clipped"), test_name);
 
 }  // namespace
 }  // namespace thimble::testing

@@ -17,6 +17,7 @@ struct ResumeCase {
   DType precision = DType::f32;
   Master master = Master::f32;
   double sparsity = 0;
+  double clip_norm = 0;
 };
 
 void PrintTo(const ResumeCase& c, std::ostream* out) { *out << c.name; }
@@ -26,6 +27,7 @@ TrainOptions options_for(const ResumeCase& c, const std::string& folder) {
   CompileRequest& request = options.compile;
   request.optimizer.kind = c.optimizer;
   request.optimizer.weight_decay = 1e-3;
+  request.optimizer.clip_norm = c.clip_norm;
   request.microbatch = c.microbatch;
   request.precision = c.precision;
   request.master = c.master;
@@ -80,6 +82,12 @@ INSTANTIATE_TEST_SUITE_P(
                    .microbatch = 3,
                    .precision = DType::bf16,
                    .master = Master::none},
+        ResumeCase{.name = "clipped", .clip_norm = 0.5},
+        ResumeCase{.name = "clipped_sparse_adamw_by_3",
+                   .optimizer = OptimizerKind::adamw,
+                   .microbatch = 3,
+                   .sparsity = 0.5,
+                   .clip_norm = 0.5},
         ResumeCase{.name = "sparse", .sparsity = 0.8},
         ResumeCase{
             .name = "sparse_nesterov_by_3", .optimizer = OptimizerKind::nesterov, .microbatch = 3, .sparsity = 0.9},
@@ -250,6 +258,19 @@ TEST(RunRecord, ReadsBackAsItWasWritten) {
   EXPECT_EQ(read.options.compile.memory, 123 * kMiB);
   EXPECT_EQ(read.options.learning_rate.milestones, (std::vector<std::int64_t>{10, 15}));
   EXPECT_EQ(read.options.compile.allowed, options.compile.allowed);
+}
+
+TEST(RunRecord, OfARunFromBeforeThereWasClippingHasNone) {
+  const TempFolder folder(fast_parent());
+  TrainOptions options = short_run(folder.path());
+  options.compile.optimizer.clip_norm = 0.25;
+  publish_run(record_of(options, TinyDataset().info(), 4), folder.path());
+  EXPECT_EQ(read_run(folder.path()).options.compile.optimizer.clip_norm, 0.25);
+  std::string text = read_text_file(folder / "run.json");
+  const std::string field = "\"clip_norm\":0.25,";
+  ASSERT_NE(text.find(field), std::string::npos) << text;
+  write_text_file(folder / "run.json", text.erase(text.find(field), field.size()));
+  EXPECT_EQ(read_run(folder.path()).options.compile.optimizer.clip_norm, 0);
 }
 
 TEST(RunRecord, RefusesWhatMakesNoSense) {

@@ -12,6 +12,7 @@ and ten steps from the same weights, for each optimizer,
     OPTIMIZER/losses              of the ten steps
     OPTIMIZER/TENSOR              parameters and running statistics afterwards
     OPTIMIZER/evaluation_logits   of the first batch in evaluation mode afterwards
+    OPTIMIZER/gradient_norms      of the ten steps, before clipping, where the recipe has a `clip_norm`
 
 PyTorch computes in float64, from the float32 weights and inputs: the judge's own rounding must not eat the tolerance.
 How far PyTorch's own float32 is from these answers, per group of tensors, stands in the recipe as `float32_error`; for
@@ -55,16 +56,19 @@ OPTIMIZERS = {
 }
 
 
-def case(network, sample, batch, classes=10, smoothing=0.0, decay_vectors=True, slower=1, optimizers=tuple(OPTIMIZERS)):
-    """`decay_vectors` false spares norms and biases the weight decay."""
+def case(network, sample, batch, classes=10, smoothing=0.0, decay_vectors=True, slower=1, optimizers=tuple(OPTIMIZERS),
+         clip_norm=0.0):
+    """`decay_vectors` false spares norms and biases the weight decay; `clip_norm` 0 clips nothing."""
     slowed = {name: OPTIMIZERS[name] | {"learning_rate": OPTIMIZERS[name]["learning_rate"] / slower} for name in optimizers}
+    clipping = {"clip_norm": clip_norm} if clip_norm > 0 else {}
     return {"network": network, "sample": sample, "batch": batch, "classes": classes, "label_smoothing": smoothing,
-            "decay_vectors": decay_vectors, "seed": 1, "steps": STEPS, "optimizers": slowed}
+            "decay_vectors": decay_vectors, "seed": 1, "steps": STEPS, "optimizers": slowed} | clipping
 
 
 CASES = {
     "wrn10-1": case("wrn10-1", [16, 16, 3], 8),
     "wrn10-1-gn": case("wrn10-1-gn", [16, 16, 3], 6, classes=7, decay_vectors=False),
+    "wrn10-1-gn-clipped": case("wrn10-1-gn", [16, 16, 3], 6, classes=7, optimizers=("momentum", "adamw"), clip_norm=2.0),
     "wrn16-1-smoothed": case("wrn16-1", [16, 16, 3], 8, smoothing=0.1),
     "lenet-300-100": case("lenet-300-100", [28, 28, 1], 32),
     "wrn28-2": case("wrn28-2", [32, 32, 3], 4, decay_vectors=False),
@@ -140,17 +144,21 @@ def differentiate(model, steps, dtype):
 def train(model, name, steps, dtype):
     model = copy.deepcopy(model).to(dtype).train()
     optimizer = make_optimizer(name, model, steps.recipe)
-    losses = []
+    losses, norms = [], []
     for step in range(STEPS):
         optimizer.zero_grad()
         loss = steps.forward(step, model, dtype)[1]
         loss.backward()
+        if "clip_norm" in steps.recipe:
+            norms.append(nn.utils.clip_grad_norm_(model.parameters(), steps.recipe["clip_norm"]))
         optimizer.step()
         losses.append(loss.detach())
     tensors = {key: value for key, value in model.state_dict().items() if not key.endswith("num_batches_tracked")}
     with torch.no_grad():
         evaluation = model.eval()(draw_batch(steps.recipe, steps.batches[0], dtype)[0])
     tensors |= {"losses": torch.stack(losses), "evaluation_logits": evaluation}
+    if norms:
+        tensors["gradient_norms"] = torch.stack(norms)
     return {f"{name}/{key}": value for key, value in tensors.items()}
 
 
@@ -186,7 +194,7 @@ def worst_errors(single, double, origins):
     worst = {}
     for name in double:
         group = name.split("/")[0]
-        if name.endswith(("/losses", "/evaluation_logits")):
+        if name.endswith(("/losses", "/evaluation_logits", "/gradient_norms")):
             group = name.split("/")[1]
         worst[group] = max(worst.get(group, 0.0), relative(single[name], double[name], origins.get(name, 0.0)))
     return worst
@@ -214,7 +222,8 @@ def make(name):
     with open(os.path.join(FOLDER, name + ".json"), "w") as file:
         json.dump(recipe, file, indent=2)
         file.write("\n")
-    print(name, recipe["clearance"], recipe["float32_error"], flush=True)
+    norms = {key: value.round(3).tolist() for key, value in double.items() if key.endswith("/gradient_norms")}
+    print(name, recipe["clearance"], recipe["float32_error"], norms or "", flush=True)
 
 
 def main():

@@ -137,7 +137,8 @@ using PytorchClipping = Pytorch;
 TEST_P(PytorchClipping, LengthsOfAllGradientsAgreeInEveryForm) {
   for (const auto& [name, optimizer] : recipe.optimizers) {
     const std::vector<double> theirs = golden.stored(name + "/gradient_norms");
-    const auto bites = [&](double norm) { return norm > optimizer.spec.clip_norm; };
+    const double limit = optimizer.spec.clip_norm;
+    const auto bites = [&](double norm) { return norm > limit; };
     EXPECT_GE(std::count_if(theirs.begin(), theirs.end(), bites), 6) << "of ten steps";
     for (const bool smallest : {false, true}) {
       for (const std::int64_t microbatch : {recipe.batch, recipe.batch / 2}) {

@@ -29,7 +29,9 @@ std::vector<Case> cases() {
       plain.microbatch = 2;
       plain.test_samples = 3;
       plain.model.dropout = 0.25;
-      CompileRequest low = plain, bare = plain, sparse = plain, both = plain;
+      CompileRequest low = plain, bare = plain, sparse = plain, both = plain, clipped = plain;
+      clipped.optimizer.clip_norm = 1;
+      clipped.microbatch = kind == OptimizerKind::adamw ? 2 : 4;
       low.precision = bare.precision = both.precision = DType::bf16;
       bare.master = Master::none;
       sparse.sparsity = both.sparsity = 0.8;
@@ -39,6 +41,7 @@ std::vector<Case> cases() {
       result.push_back({name + " bf16 without master", bare});
       result.push_back({name + " sparse", sparse});
       result.push_back({name + " sparse bf16", both});
+      result.push_back({name + " clipped", clipped});
     }
   }
   return result;

@@ -7,7 +7,7 @@ namespace thimble {
 namespace {
 
 // Views, and the backward step of an activation, which overwrites the gradient it is handed.
-bool shares_input(const OpDef& op) { return op.is_view || op.name == "relu_grad"; }
+bool shares_input(const OpDef& op) { return op.is_view || op.name == "relu_grad" || op.name == "relu6_grad"; }
 
 }  // namespace
 

@@ -76,7 +76,13 @@ THIMBLE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm512_fmadd_ps(a.v, b.v, 
 THIMBLE_INLINE Vec relu(Vec a) {
   return {_mm512_mask_mov_ps(a.v, _mm512_cmp_ps_mask(a.v, _mm512_setzero_ps(), _CMP_LE_OQ), _mm512_setzero_ps())};
 }
+// Where one is NaN, the second.
 THIMBLE_INLINE Vec max(Vec a, Vec b) { return {_mm512_max_ps(a.v, b.v)}; }
+THIMBLE_INLINE Vec min(Vec a, Vec b) { return {_mm512_min_ps(a.v, b.v)}; }
+// `yes` where a >= b, else `no`, also where one is NaN.
+THIMBLE_INLINE Vec where_at_least(Vec a, Vec b, Vec yes, Vec no) {
+  return {_mm512_mask_mov_ps(no.v, _mm512_cmp_ps_mask(a.v, b.v, _CMP_GE_OQ), yes.v)};
+}
 // `a` where gate > 0, else zero.
 THIMBLE_INLINE Vec where_positive(Vec gate, Vec a) {
   return {_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(gate.v, _mm512_setzero_ps(), _CMP_GT_OQ), a.v)};
@@ -200,7 +206,13 @@ THIMBLE_INLINE Vec sqrt(Vec a) { return {_mm256_sqrt_ps(a.v)}; }
 THIMBLE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }  // a * b + c
 // max(x, 0) that passes NaN on: a diverging run must not look healthy.
 THIMBLE_INLINE Vec relu(Vec a) { return {_mm256_andnot_ps(_mm256_cmp_ps(a.v, _mm256_setzero_ps(), _CMP_LE_OQ), a.v)}; }
+// Where one is NaN, the second.
 THIMBLE_INLINE Vec max(Vec a, Vec b) { return {_mm256_max_ps(a.v, b.v)}; }
+THIMBLE_INLINE Vec min(Vec a, Vec b) { return {_mm256_min_ps(a.v, b.v)}; }
+// `yes` where a >= b, else `no`, also where one is NaN.
+THIMBLE_INLINE Vec where_at_least(Vec a, Vec b, Vec yes, Vec no) {
+  return {_mm256_blendv_ps(no.v, yes.v, _mm256_cmp_ps(a.v, b.v, _CMP_GE_OQ))};
+}
 // `a` where gate > 0, else zero.
 THIMBLE_INLINE Vec where_positive(Vec gate, Vec a) {
   return {_mm256_and_ps(_mm256_cmp_ps(gate.v, _mm256_setzero_ps(), _CMP_GT_OQ), a.v)};

@@ -79,11 +79,40 @@ inline void add_sparse_examples(std::string_view op, std::vector<Example>& all) 
   }
 }
 
+// Channels below a vector, no multiple of one, and more than a panel; one thread's rows end inside a sample.
+inline void add_scale_examples(std::string_view op, std::vector<Example>& all) {
+  for (const Shape& shape : {Shape{5, 13, 17, 37}, Shape{3, 29, 31, 10}, Shape{7, 8, 8, 72}}) {
+    if (op == "scale_channels") all.push_back({{plain(shape), plain({shape[0], shape[3]})}, {}});
+    if (op == "scale_channels_grad") all.push_back({{plain(shape), plain(shape)}, {}});
+  }
+}
+
 // Ops whose first example, made long, is as good as any: every input has one shape.
 inline bool is_elementwise(const OpDef& op) {
-  for (const std::string_view name :
-       {"relu", "relu_grad", "add", "cast", "sign_bits", "dropout", "accumulate", "sgd_update", "momentum_update",
-        "nesterov_update", "adamw_update", "momentum_open", "momentum_close", "flatten", "euclidean_norm"}) {
+  for (const std::string_view name : {"relu",
+                                      "relu_grad",
+                                      "add",
+                                      "cast",
+                                      "sign_bits",
+                                      "dropout",
+                                      "accumulate",
+                                      "sgd_update",
+                                      "momentum_update",
+                                      "nesterov_update",
+                                      "adamw_update",
+                                      "momentum_open",
+                                      "momentum_close",
+                                      "flatten",
+                                      "relu6",
+                                      "relu6_grad",
+                                      "sigmoid",
+                                      "sigmoid_grad",
+                                      "silu",
+                                      "silu_grad",
+                                      "hard_swish",
+                                      "hard_swish_grad",
+                                      "multiply",
+                                      "euclidean_norm"}) {
     if (op.name == name) return true;
   }
   return false;
@@ -102,6 +131,7 @@ inline std::vector<Example> large_examples(const OpDef& op) {
   add_norm_examples(op.name, all);
   add_pool_examples(op.name, all);
   add_sparse_examples(op.name, all);
+  add_scale_examples(op.name, all);
   return all;
 }
 

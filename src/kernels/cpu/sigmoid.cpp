@@ -1,0 +1,25 @@
+// 1 / (1 + exp(-x)).
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/exponential.h"
+
+namespace thimble::kernels::THIMBLE_ISA::sigmoid_kernel {
+namespace {
+
+std::string refuse(const KernelQuery& q) { return refuse_mixed(q, 1); }
+
+Status run(const KernelState&, const Call& call) noexcept {
+  map_unary(call, [](Vec x) { return sigmoid(x); });
+  return Status::good;
+}
+
+}  // namespace
+
+extern const Kernel def = {.op = "sigmoid",
+                           .name = "sigmoid",
+                           .isa = kIsa,
+                           .rank = static_cast<int>(kIsa),
+                           .refuse = refuse,
+                           .prepare = no_state,
+                           .run = run};
+
+}  // namespace thimble::kernels::THIMBLE_ISA::sigmoid_kernel

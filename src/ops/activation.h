@@ -8,19 +8,36 @@ namespace thimble::ops {
 
 constexpr AttributeDef kActivationAttribute = {"activation", AttributeKind::word, "none"};
 
-inline bool ends_in_relu(const OpQuery& q) { return q.word("activation") == "relu"; }
+enum class Activation : std::uint8_t { none, relu, relu6 };
+
+inline Activation activation_of(const OpQuery& q) {
+  const std::string& word = q.word("activation");
+  return word == "relu" ? Activation::relu : word == "relu6" ? Activation::relu6 : Activation::none;
+}
 
 inline void require_activation(std::string_view op, const OpQuery& q) {
   const std::string& word = q.word("activation");
-  require(word == "none" || word == "relu", op, ": attribute 'activation' is '", word, "', wanted none or relu");
+  require(word == "none" || word == "relu" || word == "relu6", op, ": attribute 'activation' is '", word,
+          "', wanted none, relu or relu6");
 }
 
-inline double activate(bool is_relu, double value) noexcept { return is_relu && value <= 0 ? 0 : value; }  // NaN passes
+// NaN passes: a diverging run must not look healthy.
+inline double activate(Activation activation, double value) noexcept {
+  if (activation == Activation::none) return value;
+  if (activation == Activation::relu6 && value >= 6) return 6;
+  return value <= 0 ? 0 : value;
+}
 
-// The gradient of what stood before the activation. Reads the output only where there is a rectifier.
+// Whether a gradient passes, seen from the value before the activation.
+inline bool lets_pass(Activation activation, double before) noexcept {
+  return activation == Activation::none || (before > 0 && (activation == Activation::relu || before < 6));
+}
+
+// The gradient of what stood before the activation. Reads the output only where there is one. The word is the name of
+// the op it stands for.
 inline ValueId gradient_before_activation(GradBuilder& g) {
-  if (g.attributes().word("activation") != "relu") return g.grad();
-  return g.apply("relu_grad", {g.out(), g.grad()});
+  const std::string& word = g.attributes().word("activation");
+  return word == "none" ? g.grad() : g.apply(word + "_grad", {g.out(), g.grad()});
 }
 
 }  // namespace thimble::ops

@@ -29,9 +29,9 @@ constexpr InPlacePair kInPlace[] = {{0, 0}, {0, 1}};
 double flops(const OpQuery& q) { return static_cast<double>(q.in[0].shape.count()); }
 
 void reference(const OpQuery& q, const Call& call) noexcept {
-  const bool is_relu = ends_in_relu(q);
+  const Activation activation = activation_of(q);
   for (std::int64_t i = 0; i < call.out[0].shape.count(); ++i) {
-    store(call.out[0], i, activate(is_relu, load(call.in[0], i) + load(call.in[1], i)));
+    store(call.out[0], i, activate(activation, load(call.in[0], i) + load(call.in[1], i)));
   }
 }
 
@@ -39,7 +39,8 @@ std::vector<Example> examples() {
   return {{{f32({2, 3, 5, 7}), f32({2, 3, 5, 7})}, {}},
           {{f32({2, 3, 3, 5}), f32({2, 3, 3, 5})}, {{"activation", "relu"}}},
           {{f32({1}), f32({1})}, {}},
-          {{f32({4, 19}), f32({4, 19})}, {{"activation", "relu"}}}};
+          {{f32({4, 19}), f32({4, 19})}, {{"activation", "relu"}}},
+          {{f32({3, 23}), f32({3, 23})}, {{"activation", "relu6"}}}};
 }
 
 }  // namespace

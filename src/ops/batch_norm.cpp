@@ -29,7 +29,8 @@ double flops(const OpQuery& q) { return 8.0 * static_cast<double>(q.in[0].shape.
 void reference(const OpQuery& q, const Call& call) noexcept {
   const NormShape shape(call.in[0].shape, 0);
   store_moments(shape, call.in[0], q.number("eps"), call.out[1], call.out[2]);
-  store_normalized({shape, call.in[0], call.out[1], call.out[2], call.in[1], call.in[2]}, ends_in_relu(q), call.out[0]);
+  store_normalized({shape, call.in[0], call.out[1], call.out[2], call.in[1], call.in[2]}, activation_of(q),
+                   call.out[0]);
 }
 
 std::vector<Example> examples() {
@@ -37,6 +38,7 @@ std::vector<Example> examples() {
           {{f32({3, 2, 2, 7}), f32({7}), f32({7})}, {{"activation", "relu"}}},
           {{f32({6, 5}), f32({5}), f32({5})}, {{"eps", 1e-3}}},
           {{f32({9, 3}), f32({3}), f32({3})}, {{"activation", "relu"}}},
+          {{f32({7, 2, 3, 5}), f32({5}), f32({5})}, {{"activation", "relu6"}}},
           {{f32({4, 3, 3, 1}), f32({1}), f32({1})}, {}},
           {{f32({2, 4, 5, 33}), f32({33}), f32({33})}, {{"activation", "relu"}, {"eps", 1e-3}}}};
 }

@@ -26,8 +26,12 @@ Example example(const Shape& x, const Attributes& attributes) {
 }
 
 std::vector<Example> examples() {
-  return {example({2, 3, 5, 4}, {}), example({3, 2, 2, 7}, {{"activation", "relu"}}), example({6, 5}, {}),
-          example({9, 3}, {{"activation", "relu"}}), example({2, 4, 5, 33}, {{"activation", "relu"}})};
+  return {example({2, 3, 5, 4}, {}),
+          example({3, 2, 2, 7}, {{"activation", "relu"}}),
+          example({6, 5}, {}),
+          example({9, 3}, {{"activation", "relu"}}),
+          example({7, 2, 3, 5}, {{"activation", "relu6"}}),
+          example({2, 4, 5, 33}, {{"activation", "relu"}})};
 }
 
 }  // namespace

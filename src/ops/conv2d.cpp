@@ -75,14 +75,14 @@ double window_sum(const Conv2dShape& s, const Call& call, std::int64_t b, std::i
 
 void reference(const OpQuery& q, const Call& call) noexcept {
   const Conv2dShape s = conv2d_shape(kName, q, call.in[0].shape, call.in[1].shape);
-  const bool is_relu = ends_in_relu(q);
+  const Activation activation = activation_of(q);
   for (std::int64_t b = 0; b < s.y[0]; ++b) {
     for (std::int64_t row = 0; row < s.y[1]; ++row) {
       for (std::int64_t column = 0; column < s.y[2]; ++column) {
         for (std::int64_t o = 0; o < s.y[3]; ++o) {
           const double bias = call.in.size() == 3 ? load(call.in[2], o) : 0;
           const double sum = window_sum(s, call, b, row, column, o) + bias;
-          store(call.out[0], offset_of(s.y, b, row, column, o), activate(is_relu, sum));
+          store(call.out[0], offset_of(s.y, b, row, column, o), activate(activation, sum));
         }
       }
     }
@@ -97,6 +97,7 @@ std::vector<Example> examples() {
       {{f32({1, 9, 8, 3}), f32({7, 7, 3, 4}), f32({4})}, {{"stride", 2}, {"padding", 3}, {"activation", "relu"}}},
       {{f32({2, 6, 7, 4}), f32({3, 3, 2, 6})}, {{"groups", 2}, {"stride", 2}, {"padding", 1}}},
       {{f32({2, 5, 5, 6}), f32({3, 3, 1, 6}), f32({6})}, {{"groups", 6}, {"padding", 1}, {"activation", "relu"}}},
+      {{f32({1, 4, 5, 24}), f32({3, 3, 24, 7})}, {{"padding", 1}, {"activation", "relu6"}}},
       {{f32({1, 8, 9, 2}), f32({3, 3, 2, 3})}, {{"dilation", 2}, {"padding", 2}}},
       {{f32({1, 9, 7, 4}), f32({3, 2, 2, 4}), f32({4})},
        {{"dilation", 3}, {"padding", 1}, {"stride", 2}, {"groups", 2}}},

@@ -31,7 +31,8 @@ double flops(const OpQuery& q) { return 8.0 * static_cast<double>(q.in[0].shape.
 void reference(const OpQuery& q, const Call& call) noexcept {
   const NormShape shape(call.in[0].shape, q.integer("groups"));
   store_moments(shape, call.in[0], q.number("eps"), call.out[1], call.out[2]);
-  store_normalized({shape, call.in[0], call.out[1], call.out[2], call.in[1], call.in[2]}, ends_in_relu(q), call.out[0]);
+  store_normalized({shape, call.in[0], call.out[1], call.out[2], call.in[1], call.in[2]}, activation_of(q),
+                   call.out[0]);
 }
 
 std::vector<Example> examples() {
@@ -40,6 +41,7 @@ std::vector<Example> examples() {
           {{f32({2, 3, 3, 5}), f32({5}), f32({5})}, {{"groups", 1}, {"eps", 1e-3}}},
           {{f32({2, 4, 3, 3}), f32({3}), f32({3})}, {{"groups", 3}}},
           {{f32({4, 8}), f32({8}), f32({8})}, {{"groups", 2}, {"activation", "relu"}}},
+          {{f32({3, 3, 2, 6}), f32({6}), f32({6})}, {{"groups", 2}, {"activation", "relu6"}}},
           {{f32({2, 4, 4, 32}), f32({32}), f32({32})}, {{"groups", 8}, {"activation", "relu"}}}};
 }
 

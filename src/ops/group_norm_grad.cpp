@@ -32,6 +32,7 @@ std::vector<Example> examples() {
           example({2, 3, 3, 5}, {{"groups", 1}}),
           example({2, 4, 3, 3}, {{"groups", 3}}),
           example({4, 8}, {{"groups", 2}, {"activation", "relu"}}),
+          example({3, 3, 2, 6}, {{"groups", 2}, {"activation", "relu6"}}),
           example({2, 4, 4, 32}, {{"groups", 8}, {"activation", "relu"}})};
 }
 

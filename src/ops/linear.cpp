@@ -42,13 +42,13 @@ double flops(const OpQuery& q) {
 }
 
 void reference(const OpQuery& q, const Call& call) noexcept {
-  const bool is_relu = ends_in_relu(q);
+  const Activation activation = activation_of(q);
   const std::int64_t batch = call.in[0].shape[0], inner = call.in[1].shape[0], outer = call.in[1].shape[1];
   for (std::int64_t b = 0; b < batch; ++b) {
     for (std::int64_t o = 0; o < outer; ++o) {
       double sum = call.in.size() == 3 ? load(call.in[2], o) : 0;
       for (std::int64_t c = 0; c < inner; ++c) sum += load(call.in[0], b * inner + c) * load(call.in[1], c * outer + o);
-      store(call.out[0], b * outer + o, activate(is_relu, sum));
+      store(call.out[0], b * outer + o, activate(activation, sum));
     }
   }
 }
@@ -56,6 +56,7 @@ void reference(const OpQuery& q, const Call& call) noexcept {
 std::vector<Example> examples() {
   return {{{f32({3, 5}), f32({5, 7})}, {}},
           {{f32({4, 6}), f32({6, 3}), f32({3})}, {{"activation", "relu"}}},
+          {{f32({4, 40}), f32({40, 5})}, {{"activation", "relu6"}}},
           {{f32({1, 17}), f32({17, 10}), f32({10})}, {}},
           {{f32({2, 1}), f32({1, 1})}, {}},
           {{f32({9, 33}), f32({33, 19}), f32({19})}, {}}};

@@ -110,8 +110,8 @@ struct NormOperands {
   }
 };
 
-inline void store_normalized(const NormOperands& n, bool is_relu, const TensorView& y) noexcept {
-  for (std::int64_t i = 0; i < n.shape.count(); ++i) store(y, i, activate(is_relu, n.before_activation(i)));
+inline void store_normalized(const NormOperands& n, Activation activation, const TensorView& y) noexcept {
+  for (std::int64_t i = 0; i < n.shape.count(); ++i) store(y, i, activate(activation, n.before_activation(i)));
 }
 
 }  // namespace thimble::ops

@@ -31,9 +31,9 @@ inline void give_norm_gradients(GradBuilder& g, std::string_view op, const Attri
 inline void norm_grad_reference(const OpQuery& q, const Call& call, std::int64_t groups) noexcept {
   const NormOperands n = {
       NormShape(call.in[0].shape, groups), call.in[0], call.in[1], call.in[2], call.in[3], call.in[4]};
-  const bool is_relu = ends_in_relu(q);
+  const Activation activation = activation_of(q);
   const auto passed = [&](std::int64_t i) {
-    return is_relu && !(n.before_activation(i) > 0) ? 0.0 : load(call.in[5], i);
+    return lets_pass(activation, n.before_activation(i)) ? load(call.in[5], i) : 0.0;
   };
   for (std::int64_t c = 0; c < n.shape.channels; ++c) {
     double gamma_sum = 0, beta_sum = 0;

@@ -30,12 +30,13 @@ double flops(const OpQuery& q) { return 4.0 * static_cast<double>(q.in[0].shape.
 
 void reference(const OpQuery& q, const Call& call) noexcept {
   const NormShape shape(call.in[0].shape, q.integer("groups"));
-  store_normalized({shape, call.in[0], call.in[1], call.in[2], call.in[3], call.in[4]}, ends_in_relu(q), call.out[0]);
+  store_normalized({shape, call.in[0], call.in[1], call.in[2], call.in[3], call.in[4]}, activation_of(q), call.out[0]);
 }
 
 std::vector<Example> examples() {
   return {{{f32({2, 3, 5, 4}), f32({4}), f32({4}), f32({4}), f32({4})}, {}},
           {{f32({3, 2, 2, 7}), f32({7}), f32({7}), f32({7}), f32({7})}, {{"activation", "relu"}}},
+          {{f32({3, 5, 7}), f32({7}), f32({7}), f32({7}), f32({7})}, {{"activation", "relu6"}}},
           {{f32({6, 5}), f32({5}), f32({5}), f32({5}), f32({5})}, {}},
           {{f32({2, 3, 3, 6}), f32({2, 3}), f32({2, 3}), f32({6}), f32({6})}, {{"groups", 3}, {"activation", "relu"}}},
           {{f32({2, 4, 4, 32}), f32({2, 1}), f32({2, 1}), f32({32}), f32({32})}, {{"groups", 1}}}};

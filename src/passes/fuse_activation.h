@@ -1,4 +1,4 @@
-// Shared by the activation-fusing passes: a ReLU that is the only reader of a node's output becomes that node's
+// Shared by the activation-fusing passes: a rectifier that is the only reader of a node's output becomes that node's
 // epilogue.
 #pragma once
 

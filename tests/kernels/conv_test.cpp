@@ -158,9 +158,11 @@ TEST(Conv, AddsBiasAndRectifies) {
       for (const DType bias : kStored) {
         Attributes attributes = window(c);
         check_products("conv2d", {{dtype, x_shape(c)}, {dtype, w_shape(c)}, {bias, {c.outs}}}, attributes);
-        attributes.set("activation", "relu");
-        check_products("conv2d", {{dtype, x_shape(c)}, {dtype, w_shape(c)}, {bias, {c.outs}}}, attributes);
-        check_products("conv2d", {{dtype, x_shape(c)}, {dtype, w_shape(c)}}, attributes);
+        for (const char* activation : {"relu", "relu6"}) {
+          attributes.set("activation", activation);
+          check_products("conv2d", {{dtype, x_shape(c)}, {dtype, w_shape(c)}, {bias, {c.outs}}}, attributes);
+          check_products("conv2d", {{dtype, x_shape(c)}, {dtype, w_shape(c)}}, attributes);
+        }
       }
     }
   }

@@ -58,7 +58,7 @@ TEST(Linear, AddsBiasAndRectifies) {
         const std::vector<Type> plain = {{x, {s.rows, s.depth}}, {w, {s.depth, s.columns}}};
         std::vector<Type> biased = plain;
         biased.push_back({DType::f32, {s.columns}});
-        for (const char* activation : {"none", "relu"}) {
+        for (const char* activation : {"none", "relu", "relu6"}) {
           check_products("linear", plain, {{"activation", activation}});
           check_products("linear", biased, {{"activation", activation}});
         }

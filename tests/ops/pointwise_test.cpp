@@ -2,6 +2,7 @@
 // tests stay within 1.25 of zero, on one side of most corners.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -36,6 +37,42 @@ TEST(Relu6, SaturatesOnBothSides) {
 TEST(Relu6, PassesNoGradientAtItsCorners) {
   EXPECT_EQ(values_of("relu6_grad", {0, 1e-300, 3, std::nextafter(6, 0), 6}, {7, 7, 7, 7, 7}),
             (Numbers{0, 7, 7, 7, 0}));
+}
+
+Tensor ramp(const Shape& shape, double from, double step) {
+  Tensor tensor({DType::f64, shape});
+  for (std::int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, from + step * static_cast<double>(i * 7 % 31));
+  return tensor;
+}
+
+// As the last part of another op relu6 is what it is alone; the operands reach far beyond both corners.
+TEST(Relu6, EndsOtherOpsAsItDoesAlone) {
+  const Attributes saturates = {{"activation", std::string("relu6")}};
+  const Tensor a = ramp({4, 9}, -9, 0.7), b = ramp({4, 9}, -3, 0.3), w = ramp({9, 5}, -0.2, 0.02);
+  const Tensor image = ramp({1, 3, 4, 3}, -4, 0.3), filter = ramp({1, 1, 3, 5}, -0.7, 0.1);
+  const auto expect_same = [&](std::string_view op, const std::vector<Tensor>& in) {
+    const Numbers plain = run_op(op, {}, in)[0].values();
+    EXPECT_TRUE(*std::min_element(plain.begin(), plain.end()) < 0 && *std::max_element(plain.begin(), plain.end()) > 6)
+        << op << " is not tried at both corners";
+    EXPECT_EQ(run_op(op, saturates, in)[0].values(), values_of("relu6", plain)) << op;
+  };
+  expect_same("add", {a, b});
+  expect_same("linear", {a, w});
+  expect_same("conv2d", {image, filter});
+  expect_same("batch_norm", {a, ramp({9}, 3, 0.2), ramp({9}, -1, 0.2)});
+}
+
+TEST(Relu6, BehindANormPassesTheGradientsOfTheTwoApart) {
+  const Tensor x = ramp({12, 3}, -4, 0.4), gamma = ramp({3}, 4, 0.2), beta = ramp({3}, 1, 0.1);
+  const Tensor dy = ramp({12, 3}, -2, 0.17);
+  const Attributes saturates = {{"activation", std::string("relu6")}};
+  const std::vector<Tensor> forward = run_op("batch_norm", saturates, {x, gamma, beta});
+  const Tensor masked = run_op("relu6_grad", {}, {forward[0], dy})[0];
+  const auto fused = run_op("batch_norm_grad", saturates, {x, forward[1], forward[2], gamma, beta, dy});
+  const auto apart = run_op("batch_norm_grad", {}, {x, forward[1], forward[2], gamma, beta, masked});
+  for (std::size_t k = 0; k < 3; ++k) EXPECT_EQ(fused[k].values(), apart[k].values()) << "output " << k;
+  const Numbers y = forward[0].values();
+  EXPECT_TRUE(std::count(y.begin(), y.end(), 0.0) > 0 && std::count(y.begin(), y.end(), 6.0) > 0);
 }
 
 TEST(Sigmoid, HasTheValuesOfTheLogisticFunction) {

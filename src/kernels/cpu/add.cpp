@@ -1,4 +1,5 @@
 // Sum of two tensors of one shape, with an optional rectifier.
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/elementwise.h"
 
 namespace thimble::kernels::THIMBLE_ISA::add_kernel {
@@ -7,20 +8,17 @@ namespace {
 std::string refuse(const KernelQuery& q) { return refuse_mixed(q, 2); }
 
 struct State : KernelState {
-  bool rectifies = false;
+  Activation activation = Activation::none;
 };
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   auto state = std::make_unique<State>();
-  state->rectifies = q.attributes->word("activation") == "relu";
+  state->activation = activation_of(q);
   return state;
 }
 
 Status run(const KernelState& state, const Call& call) noexcept {
-  if (static_cast<const State&>(state).rectifies) {
-    map_binary(call, [](Vec a, Vec b) { return relu(add(a, b)); });
-  } else {
-    map_binary(call, [](Vec a, Vec b) { return add(a, b); });
-  }
+  with_activation(static_cast<const State&>(state).activation,
+                  [&](auto known) { map_binary(call, [=](Vec a, Vec b) { return activate(known, add(a, b)); }); });
   return Status::good;
 }
 

@@ -6,12 +6,12 @@ namespace {
 
 struct State : KernelState {
   double eps = 0;
-  bool rectifies = false;
+  Activation activation = Activation::none;
 };
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   auto state = std::make_unique<State>();
   state->eps = q.attributes->number("eps");
-  state->rectifies = q.attributes->word("activation") == "relu";
+  state->activation = activation_of(q);
   return state;
 }
 
@@ -40,7 +40,7 @@ Status run(const KernelState& base, const Call& call) noexcept {
   const Space space = carve(carver, x.shape, call.threads);
   batch_moments(space.matrix, x, state.eps, space.threads, space.moments, mean, rstd);
   fill_coefficients(space.matrix, {mean, rstd}, call.in[1], call.in[2], space.coefficients);
-  normalize_batch(space.matrix, x, call.out[0], state.rectifies, space.threads, space.coefficients);
+  normalize_batch(space.matrix, x, call.out[0], state.activation, space.threads, space.coefficients);
   return Status::good;
 }
 

@@ -33,10 +33,10 @@ static inline void batch_moments(const Matrix& m, const TensorView& x, double ep
   }
 }
 
-static inline void normalize_batch(const Matrix& m, const TensorView& x, const TensorView& y, bool rectifies,
+static inline void normalize_batch(const Matrix& m, const TensorView& x, const TensorView& y, Activation activation,
                                    int threads, const Coefficients& from) {
   parallel(threads,
-           [&](int thread, int count) { normalize_range(m, x, y, rectifies, elements_of(m, thread, count), from); });
+           [&](int thread, int count) { normalize_range(m, x, y, activation, elements_of(m, thread, count), from); });
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

@@ -10,11 +10,11 @@ std::string refuse(const KernelQuery& q) {
 }
 
 struct State : KernelState {
-  bool rectifies = false;
+  Activation activation = Activation::none;
 };
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   auto state = std::make_unique<State>();
-  state->rectifies = q.attributes->word("activation") == "relu";
+  state->activation = activation_of(q);
   return state;
 }
 
@@ -68,18 +68,18 @@ void finish_sums(const Space& space, const Call& call) {
 }
 
 Status run(const KernelState& base, const Call& call) noexcept {
-  const bool rectifies = static_cast<const State&>(base).rectifies;
+  const Activation activation = static_cast<const State&>(base).activation;
   const TensorView &x = call.in[0], &dy = call.in[5];
   Carver carver(call.workspace);
   const Space space = carve(carver, x.shape, call.threads);
   const Matrix& m = space.matrix;
   fill_coefficients(m, {call.in[1], call.in[2]}, call.in[3], call.in[4], space.coefficients);
   parallel(space.threads, [&](int thread, int count) {
-    gradient_sums(m, x, dy, rectifies, elements_of(m, thread, count), space.coefficients, space.sums[thread]);
+    gradient_sums(m, x, dy, activation, elements_of(m, thread, count), space.coefficients, space.sums[thread]);
   });
   finish_sums(space, call);
   parallel(space.threads, [&](int thread, int count) {
-    gradient_range(m, x, dy, call.out[0], rectifies, elements_of(m, thread, count), space.coefficients, space.slope,
+    gradient_range(m, x, dy, call.out[0], activation, elements_of(m, thread, count), space.coefficients, space.slope,
                    space.level);
   });
   return Status::good;

@@ -8,7 +8,7 @@ namespace {
 
 struct State : KernelState {
   GatherPlan plan;
-  bool is_relu = false;
+  Activation activation = Activation::none;
 };
 
 // Weights that a core's second-level cache does not hold are fetched panel by panel.
@@ -22,7 +22,7 @@ GatherPlan plan_of(const KernelQuery& q) {
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   auto state = std::make_unique<State>();
   state->plan = plan_of(q);
-  state->is_relu = q.attributes->word("activation") == "relu";
+  state->activation = activation_of(q);
   return state;
 }
 
@@ -53,9 +53,9 @@ void run_gather(const State& state, const Call& call, const Ending& ending) noex
 Status run(const KernelState& kernel_state, const Call& call) noexcept {
   const State& state = static_cast<const State&>(kernel_state);
   const ConvShape& shape = state.plan.shape;
-  const Ending ending = {.bias = call.in.size() == 3 ? &call.in[2] : nullptr, .is_relu = state.is_relu};
+  const Ending ending = {.bias = call.in.size() == 3 ? &call.in[2] : nullptr, .activation = state.activation};
   if (shape.is_depthwise()) {
-    depthwise_forward(shape, state.is_relu, call);
+    depthwise_forward(shape, state.activation, call);
   } else if (packs(shape)) {
     gather_packed(state.plan, call, ending);
   } else {

@@ -2,6 +2,7 @@
 // is one multiply-add.
 #pragma once
 
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/conv_shape.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
@@ -50,7 +51,7 @@ THIMBLE_INLINE void for_channels(std::int64_t channels, Body&& body) {
 }
 
 template <typename X, typename W, typename Y>
-void depthwise_forward(const ConvShape& s, bool is_relu, const TensorView* bias, const X* x, const W* w, Y* y,
+void depthwise_forward(const ConvShape& s, Activation activation, const TensorView* bias, const X* x, const W* w, Y* y,
                        Range rows) noexcept {
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     const X* image = x + row / s.out_height * s.height * s.width * s.channels;
@@ -62,19 +63,19 @@ void depthwise_forward(const ConvShape& s, bool is_relu, const TensorView* bias,
           with_element(bias->dtype,
                        [&](auto e) { sum = add(sum, load_first(bias->as<const decltype(e)>() + c, lanes.count)); });
         }
-        store_first(out + c, is_relu ? relu(sum) : sum, lanes.count);
+        store_first(out + c, activate(activation, sum), lanes.count);
       });
     }
   }
 }
 
-inline void depthwise_forward(const ConvShape& s, bool is_relu, const Call& call) noexcept {
+inline void depthwise_forward(const ConvShape& s, Activation activation, const Call& call) noexcept {
   const TensorView* bias = call.in.size() == 3 ? &call.in[2] : nullptr;
   parallel_for(call.threads, s.batch * s.out_height, [&](std::int64_t begin, std::int64_t end) {
     with_element(call.in[0].dtype, [&](auto x) {
       with_element(call.in[1].dtype, [&](auto w) {
         using X = decltype(x);
-        depthwise_forward(s, is_relu, bias, call.in[0].as<const X>(), call.in[1].as<const decltype(w)>(),
+        depthwise_forward(s, activation, bias, call.in[0].as<const X>(), call.in[1].as<const decltype(w)>(),
                           call.out[0].as<X>(), {begin, end});
       });
     });

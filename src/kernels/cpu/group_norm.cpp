@@ -7,13 +7,13 @@ namespace {
 struct State : KernelState {
   std::int64_t groups = 1;
   double eps = 0;
-  bool rectifies = false;
+  Activation activation = Activation::none;
 };
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   auto state = std::make_unique<State>();
   state->groups = q.attributes->integer("groups");
   state->eps = q.attributes->number("eps");
-  state->rectifies = q.attributes->word("activation") == "relu";
+  state->activation = activation_of(q);
   return state;
 }
 
@@ -33,7 +33,7 @@ Status run(const KernelState& base, const Call& call) noexcept {
   const GroupMomentSpace space = GroupMomentSpace::carve(carver, plan);
   const Coefficients* scratch = carve_coefficients(carver, plan);
   group_moments(plan, x, state.eps, space, mean, rstd, [&](std::int64_t item, int thread) {
-    normalize_item(plan, item, x, call.out[0], mean, rstd, call.in[1], call.in[2], state.rectifies, scratch[thread]);
+    normalize_item(plan, item, x, call.out[0], mean, rstd, call.in[1], call.in[2], state.activation, scratch[thread]);
   });
   return Status::good;
 }

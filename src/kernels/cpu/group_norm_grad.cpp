@@ -11,12 +11,12 @@ std::string refuse(const KernelQuery& q) {
 
 struct State : KernelState {
   std::int64_t groups = 1;
-  bool rectifies = false;
+  Activation activation = Activation::none;
 };
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   auto state = std::make_unique<State>();
   state->groups = q.attributes->integer("groups");
-  state->rectifies = q.attributes->word("activation") == "relu";
+  state->activation = activation_of(q);
   return state;
 }
 
@@ -55,7 +55,7 @@ Bytes workspace(const KernelQuery& q) {
 class Gradient {
  public:
   Gradient(const State& state, const GroupPlan& plan, const Space& space, const Call& call)
-      : plan_(plan), m_(plan_.matrix), space_(space), call_(call), rectifies_(state.rectifies) {}
+      : plan_(plan), m_(plan_.matrix), space_(space), call_(call), activation_(state.activation) {}
 
   void run() const {
     for (int thread = 0; thread < plan_.threads; ++thread) {
@@ -87,7 +87,7 @@ class Gradient {
   void sum_item(std::int64_t item, int thread) const {
     const ThreadSpace& own = space_.threads[thread];
     fill(item, thread);
-    gradient_sums(m_, call_.in[0], call_.in[5], rectifies_, plan_.elements(item), own.coefficients, own.sums);
+    gradient_sums(m_, call_.in[0], call_.in[5], activation_, plan_.elements(item), own.coefficients, own.sums);
     const std::int64_t first = plan_.place(item, thread) * m_.channels;
     const Statistics from = statistics(item);
     for (std::int64_t c = 0, s = 0; c < m_.channels; c += from.run, ++s) {
@@ -128,7 +128,7 @@ class Gradient {
   void map_item(std::int64_t item, int thread, std::int64_t first_part) const {
     const ThreadSpace& own = space_.threads[thread];
     fill_slopes(item, own, first_part);
-    gradient_range(m_, call_.in[0], call_.in[5], call_.out[0], rectifies_, plan_.elements(item), own.coefficients,
+    gradient_range(m_, call_.in[0], call_.in[5], call_.out[0], activation_, plan_.elements(item), own.coefficients,
                    own.slope, own.level);
   }
 
@@ -148,7 +148,7 @@ class Gradient {
   const Matrix& m_;
   const Space& space_;
   const Call& call_;
-  bool rectifies_;
+  Activation activation_;
 };
 
 Status run(const KernelState& base, const Call& call) noexcept {

@@ -6,7 +6,7 @@ namespace {
 
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   auto plan = std::make_unique<ProductPlan>();
-  plan->is_relu = q.attributes->word("activation") == "relu";
+  plan->activation = activation_of(q);
   plan_product(*plan, q.in[0], q.in[1]);
   return plan;
 }
@@ -19,7 +19,7 @@ Bytes workspace(const KernelQuery& q) {
 
 Status run(const KernelState& state, const Call& call) noexcept {
   const ProductPlan& plan = static_cast<const ProductPlan&>(state);
-  run_product(plan, call, {.bias = call.in.size() == 3 ? &call.in[2] : nullptr, .is_relu = plan.is_relu});
+  run_product(plan, call, {.bias = call.in.size() == 3 ? &call.in[2] : nullptr, .activation = plan.activation});
   return Status::good;
 }
 

@@ -8,7 +8,8 @@ namespace thimble::kernels::THIMBLE_ISA {
 
 struct ProductPlan : KernelState {
   std::int64_t rows = 0, depth = 0, columns = 0;  // a is rows x depth, b depth x columns, both as the product sees them
-  bool transpose_a = false, transpose_b = false, is_relu = false;
+  bool transpose_a = false, transpose_b = false;
+  Activation activation = Activation::none;
   bool packs_a = false;  // bf16: a block of rows at a time is converted
 
   std::int64_t a_elements() const { return packs_a ? round_up(kTileRows * depth, 16) : 0; }

@@ -3,6 +3,7 @@
 // from x by the same formula.
 #pragma once
 
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/moments.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
@@ -37,7 +38,7 @@ static inline void fill_coefficients(const Matrix& m, const Statistics& from, co
   for (float* wide : {to.mean, to.scale, to.beta}) repeat_folds(m, wide);
 }
 
-template <typename T, bool kRectifies>
+template <typename T, Activation kActivation>
 struct NormalizeMap {
   const T* x;
   T* y;
@@ -52,13 +53,13 @@ struct NormalizeMap {
   template <typename Lanes>
   [[gnu::always_inline]] void step(const Panel& panel, std::int64_t index, Lanes lanes) const {
     const Vec value = fma(sub(load(x + index, lanes), panel.mean), panel.scale, panel.beta);
-    store(y + index, kRectifies ? relu(value) : value, lanes);
+    store(y + index, activate(kActivation, value), lanes);
   }
   [[gnu::always_inline]] void fetch_ahead(std::int64_t index) const { fetch(x + index); }
 };
 
 // p = dy behind the rectifier, q = x - mean: their sums are dbeta and dgamma / rstd.
-template <typename T, bool kRectifies>
+template <typename T, Activation kActivation>
 struct GradientTerms {
   const T* x;
   const T* dy;
@@ -74,7 +75,7 @@ struct GradientTerms {
   [[gnu::always_inline]] void step(const Panel& panel, std::int64_t index, Lanes lanes, Vec& p, Vec& q) const {
     q = sub(load(x + index, lanes), panel.mean);
     const Vec gradient = load(dy + index, lanes);
-    p = kRectifies ? where_positive(fma(q, panel.scale, panel.beta), gradient) : gradient;
+    p = where_active(kActivation, fma(q, panel.scale, panel.beta), gradient);
   }
   [[gnu::always_inline]] void fetch_ahead(std::int64_t index) const {
     fetch(x + index);
@@ -84,7 +85,7 @@ struct GradientTerms {
 
 // dx = scale * dy + slope * (x - mean) + level, where slope and level carry the sums. Reads an element before it writes
 // it, so that dx may lie over dy or x.
-template <typename T, bool kRectifies>
+template <typename T, Activation kActivation>
 struct GradientMap {
   const T* x;
   const T* dy;
@@ -102,8 +103,8 @@ struct GradientMap {
   template <typename Lanes>
   [[gnu::always_inline]] void step(const Panel& panel, std::int64_t index, Lanes lanes) const {
     const Vec distance = sub(load(x + index, lanes), panel.mean);
-    Vec gradient = load(dy + index, lanes);
-    if constexpr (kRectifies) gradient = where_positive(fma(distance, panel.scale, panel.beta), gradient);
+    const Vec before = fma(distance, panel.scale, panel.beta);
+    const Vec gradient = where_active(kActivation, before, load(dy + index, lanes));
     store(dx + index, fma(panel.scale, gradient, fma(panel.slope, distance, panel.level)), lanes);
   }
   [[gnu::always_inline]] void fetch_ahead(std::int64_t index) const {
@@ -112,23 +113,17 @@ struct GradientMap {
   }
 };
 
-// Calls body(element, rectifies) with both as compile-time facts.
+// Calls body(element, activation) with both as compile-time facts.
 template <typename Body>
-void with_norm(DType dtype, bool rectifies, Body&& body) {
-  with_element(dtype, [&](auto element) {
-    if (rectifies) {
-      body(element, std::true_type{});
-    } else {
-      body(element, std::false_type{});
-    }
-  });
+void with_norm(DType dtype, Activation activation, Body&& body) {
+  with_element(dtype, [&](auto element) { with_activation(activation, [&](auto known) { body(element, known); }); });
 }
 
-static inline void normalize_range(const Matrix& m, const TensorView& x, const TensorView& y, bool rectifies,
+static inline void normalize_range(const Matrix& m, const TensorView& x, const TensorView& y, Activation activation,
                                    Range elements, const Coefficients& from) {
-  with_norm(x.dtype, rectifies, [&](auto element, auto flag) {
+  with_norm(x.dtype, activation, [&](auto element, auto known) {
     using T = decltype(element);
-    map_columns(m, elements, NormalizeMap<T, decltype(flag)::value>{x.as<const T>(), y.as<T>(), from});
+    map_columns(m, elements, NormalizeMap<T, decltype(known)::value>{x.as<const T>(), y.as<T>(), from});
   });
 }
 
@@ -139,13 +134,13 @@ static inline void moments_of_range(const Matrix& m, const TensorView& x, Range 
 }
 
 // Leaves sums of dy and dy * (x - mean) a channel in front of sums.first and sums.second.
-static inline void gradient_sums(const Matrix& m, const TensorView& x, const TensorView& dy, bool rectifies,
+static inline void gradient_sums(const Matrix& m, const TensorView& x, const TensorView& dy, Activation activation,
                                  Range elements, const Coefficients& from, const ColumnSums& sums) {
   clear(sums.first, m.width());
   clear(sums.second, m.width());
-  with_norm(x.dtype, rectifies, [&](auto element, auto flag) {
+  with_norm(x.dtype, activation, [&](auto element, auto known) {
     using T = decltype(element);
-    sum_columns(m, elements, GradientTerms<T, decltype(flag)::value>{x.as<const T>(), dy.as<const T>(), from},
+    sum_columns(m, elements, GradientTerms<T, decltype(known)::value>{x.as<const T>(), dy.as<const T>(), from},
                 sums.first, sums.second);
   });
   gather_folds(m, sums.first);
@@ -153,13 +148,13 @@ static inline void gradient_sums(const Matrix& m, const TensorView& x, const Ten
 }
 
 static inline void gradient_range(const Matrix& m, const TensorView& x, const TensorView& dy, const TensorView& dx,
-                                  bool rectifies, Range elements, const Coefficients& from, const float* slope,
+                                  Activation activation, Range elements, const Coefficients& from, const float* slope,
                                   const float* level) {
-  with_norm(x.dtype, rectifies, [&](auto element, auto flag) {
+  with_norm(x.dtype, activation, [&](auto element, auto known) {
     using T = decltype(element);
     map_columns(
         m, elements,
-        GradientMap<T, decltype(flag)::value>{x.as<const T>(), dy.as<const T>(), dx.as<T>(), from, slope, level});
+        GradientMap<T, decltype(known)::value>{x.as<const T>(), dy.as<const T>(), dx.as<T>(), from, slope, level});
   });
 }
 

@@ -7,12 +7,12 @@ namespace {
 
 struct State : KernelState {
   std::int64_t groups = 0;
-  bool rectifies = false;
+  Activation activation = Activation::none;
 };
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   auto state = std::make_unique<State>();
   state->groups = q.attributes->integer("groups");
-  state->rectifies = q.attributes->word("activation") == "relu";
+  state->activation = activation_of(q);
   return state;
 }
 
@@ -35,13 +35,13 @@ Status run(const KernelState& base, const Call& call) noexcept {
     const Matrix m = matrix_of(x.shape);
     const Coefficients coefficients = Coefficients::carve(carver, m);
     fill_coefficients(m, {mean, rstd}, call.in[3], call.in[4], coefficients);
-    normalize_batch(m, x, call.out[0], state.rectifies, threads_for(m.count(), call.threads), coefficients);
+    normalize_batch(m, x, call.out[0], state.activation, threads_for(m.count(), call.threads), coefficients);
     return Status::good;
   }
   const GroupPlan plan = group_plan(x.shape, state.groups, call.threads);
   const Coefficients* scratch = carve_coefficients(carver, plan);
   each_item(plan, [&](std::int64_t item, int thread) {
-    normalize_item(plan, item, x, call.out[0], mean, rstd, call.in[3], call.in[4], state.rectifies, scratch[thread]);
+    normalize_item(plan, item, x, call.out[0], mean, rstd, call.in[3], call.in[4], state.activation, scratch[thread]);
   });
   return Status::good;
 }

@@ -2,6 +2,7 @@
 // out.
 #pragma once
 
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/tile.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
@@ -47,7 +48,7 @@ void transpose_to_f32(float* to, std::int64_t to_row, const T* from, std::int64_
 // What a sum still needs when its products are added up.
 struct Ending {
   const TensorView* bias = nullptr;  // one element a column; null: none
-  bool is_relu = false;
+  Activation activation = Activation::none;
 };
 
 // `sums` (rows, kTileColumns) to out; `column` is the first column's place in the bias.
@@ -63,7 +64,7 @@ void finish_tile(const float* sums, const Ending& ending, std::int64_t column, s
   for (std::int64_t r = 0; r < rows; ++r, sums += kTileColumns, out += out_row) {
     for (std::int64_t n = 0; n < columns; n += kLanes) {
       const Vec sum = add(load(sums + n), load(offset + n));
-      store_first(out + n, ending.is_relu ? relu(sum) : sum, static_cast<int>(smaller(kLanes, columns - n)));
+      store_first(out + n, activate(ending.activation, sum), static_cast<int>(smaller(kLanes, columns - n)));
     }
   }
 }
@@ -94,7 +95,7 @@ void run_tiles_to(const TensorView& out, const Ending& ending, const TileWork& s
                   std::int64_t rows, std::int64_t column, std::int64_t columns, std::int64_t first,
                   std::int64_t out_row) noexcept {
   alignas(64) float sums[kTileRows * kTileColumns];
-  const bool is_direct = out.dtype == DType::f32 && ending.bias == nullptr && !ending.is_relu;
+  const bool is_direct = out.dtype == DType::f32 && ending.bias == nullptr && ending.activation == Activation::none;
   for_tiles(rows, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t place = first + begin * out_row;
     TileWork t = tile_of(strip, border, begin, end, rows);

@@ -30,7 +30,7 @@ inline void add_norm_examples(std::string_view op, std::vector<Example>& all) {
     Attributes attributes;
     if (is_group) attributes.set("groups", e.groups);
     if (op.ends_with("_moments")) all.push_back({{x}, attributes});
-    attributes.set("activation", std::string(e.x[0] % 2 == 0 ? "none" : "relu"));
+    attributes.set("activation", std::string(e.x[0] % 2 == 0 ? "none" : e.x[0] == 3 ? "relu6" : "relu"));
     if (op == "batch_norm" || op == "group_norm") all.push_back({{x, channel, channel}, attributes});
     if (op.ends_with("_norm_grad")) all.push_back({{x, statistic, statistic, channel, channel, x}, attributes});
     if (op == "normalize") {

@@ -56,6 +56,20 @@ inline void add_pool_examples(std::string_view op, std::vector<Example>& all) {
   }
 }
 
+// Rows long and short, odd and whole numbers of vectors, few and many of them, and more than one thread's worth.
+inline void add_move_examples(std::string_view op, std::vector<Example>& all) {
+  if (op == "concat") {
+    all.push_back({{plain({3, 19, 23, 12}), plain({3, 19, 23, 5})}, {}});
+    all.push_back({{plain({2, 67, 129}), plain({2, 1, 129}), plain({2, 8, 129})}, {{"axis", std::int64_t{1}}}});
+  }
+  if (op == "slice") {
+    all.push_back({{plain({3, 19, 23, 29})}, {{"begin", std::int64_t{7}}, {"end", std::int64_t{26}}}});
+  }
+  if (op == "pad") {
+    all.push_back({{plain({3, 19, 23, 11})}, {{"before", std::int64_t{6}}, {"after", std::int64_t{3}}}});
+  }
+}
+
 inline void add_sparse_examples(std::string_view op, std::vector<Example>& all) {
   const std::int64_t count = 20011;
   const Type pool{DType::f32, {25000}, Layout::pooled}, table{DType::i32, {4}}, mask{DType::u8, {(count + 7) / 8}};
@@ -130,6 +144,7 @@ inline std::vector<Example> large_examples(const OpDef& op) {
   if (op.name.starts_with("softmax")) all.push_back({{plain({500, 37}), {DType::i32, {500}}}, {{"smoothing", 0.1}}});
   add_norm_examples(op.name, all);
   add_pool_examples(op.name, all);
+  add_move_examples(op.name, all);
   add_sparse_examples(op.name, all);
   add_scale_examples(op.name, all);
   return all;

@@ -7,7 +7,7 @@
 namespace thimble::testing {
 namespace {
 
-constexpr std::string_view kMoves[] = {"concat", "slice", "pad"};
+constexpr std::string_view kMoves[] = {"concat", "slice", "pad", "channel_shuffle"};
 
 class MoveBits : public ::testing::TestWithParam<Isa> {};
 INSTANTIATE_TEST_SUITE_P(All, MoveBits, ::testing::ValuesIn(runnable_isas()),
@@ -68,9 +68,11 @@ std::multiset<std::string> elements_of(const std::vector<Tensor>& tensors) {
 }
 
 TEST_P(MoveBits, EveryElementArrivesOnce) {
-  for_cases("concat", [&](const OpCase& c, const std::vector<Tensor>& in) {
-    EXPECT_TRUE(elements_of(run_by_kernel("concat", GetParam(), c.attributes, in, 1)) == elements_of(in));
-  });
+  for (const std::string_view op : {"concat", "channel_shuffle"}) {
+    for_cases(op, [&](const OpCase& c, const std::vector<Tensor>& in) {
+      EXPECT_TRUE(elements_of(run_by_kernel(op, GetParam(), c.attributes, in, 1)) == elements_of(in));
+    });
+  }
 }
 
 }  // namespace

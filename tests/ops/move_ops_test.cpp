@@ -55,5 +55,21 @@ TEST(MoveOps, ConcatRefusesOtherSizesBesideTheAxis) {
   EXPECT_THROW(run_op("concat", {}, {counted({2, 3, 4}), counted({2, 12})}), UserError);
 }
 
+TEST(MoveOps, AShuffleDealsTheGroupsOutInTurn) {
+  const Tensor x = counted({1, 6});
+  EXPECT_EQ(numbers_of("channel_shuffle", {{"groups", std::int64_t{2}}}, {x}), (Numbers{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(numbers_of("channel_shuffle", {{"groups", std::int64_t{3}}}, {x}), (Numbers{0, 2, 4, 1, 3, 5}));
+  EXPECT_THROW(run_op("channel_shuffle", {{"groups", std::int64_t{4}}}, {x}), UserError);
+}
+
+TEST(MoveOps, WhatUndoesAMoveRestoresEveryBit) {
+  for (const OpCase& c : cases_of(*find_op(op_table(), "channel_shuffle"))) {
+    const Tensor x = usable_inputs(c, 1)[0];
+    const std::int64_t back = x.type.shape.at(-1) / c.attributes.integer("groups");
+    const Tensor y = run_op(*c.op, c.attributes, {x}, {})[0];
+    EXPECT_TRUE(same_bits(run_op("channel_shuffle", {{"groups", back}}, {y})[0], x)) << describe(c);
+  }
+}
+
 }  // namespace
 }  // namespace thimble::testing

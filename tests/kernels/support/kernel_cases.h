@@ -68,6 +68,11 @@ inline void add_move_examples(std::string_view op, std::vector<Example>& all) {
   if (op == "pad") {
     all.push_back({{plain({3, 19, 23, 11})}, {{"before", std::int64_t{6}}, {"after", std::int64_t{3}}}});
   }
+  if (op == "channel_shuffle") {
+    for (const std::int64_t groups : {2, 3, 4, 5, 16, 20, 40, 60, 80, 120}) {
+      all.push_back({{plain({5, 13, 7, 240})}, {{"groups", groups}}});
+    }
+  }
 }
 
 inline void add_sparse_examples(std::string_view op, std::vector<Example>& all) {

@@ -7,7 +7,7 @@
 namespace thimble::testing {
 namespace {
 
-constexpr std::string_view kMoves[] = {"concat", "slice", "pad", "channel_shuffle"};
+constexpr std::string_view kMoves[] = {"concat", "slice", "pad", "channel_shuffle", "transpose"};
 
 class MoveBits : public ::testing::TestWithParam<Isa> {};
 INSTANTIATE_TEST_SUITE_P(All, MoveBits, ::testing::ValuesIn(runnable_isas()),
@@ -68,7 +68,7 @@ std::multiset<std::string> elements_of(const std::vector<Tensor>& tensors) {
 }
 
 TEST_P(MoveBits, EveryElementArrivesOnce) {
-  for (const std::string_view op : {"concat", "channel_shuffle"}) {
+  for (const std::string_view op : {"concat", "channel_shuffle", "transpose"}) {
     for_cases(op, [&](const OpCase& c, const std::vector<Tensor>& in) {
       EXPECT_TRUE(elements_of(run_by_kernel(op, GetParam(), c.attributes, in, 1)) == elements_of(in));
     });

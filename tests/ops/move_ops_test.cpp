@@ -62,12 +62,25 @@ TEST(MoveOps, AShuffleDealsTheGroupsOutInTurn) {
   EXPECT_THROW(run_op("channel_shuffle", {{"groups", std::int64_t{4}}}, {x}), UserError);
 }
 
+TEST(MoveOps, TransposeExchangesTwoAxes) {
+  EXPECT_EQ(numbers_of("transpose", {}, {counted({2, 3})}), (Numbers{0, 3, 1, 4, 2, 5}));
+  const Attributes outer = {{"axis0", std::int64_t{0}}, {"axis1", std::int64_t{1}}};
+  const Tensor y = run_op("transpose", outer, {counted({2, 3, 2})})[0];
+  EXPECT_EQ(to_text(y.type.shape), "[3,2,2]");
+  EXPECT_EQ(y.values(), (Numbers{0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11}));
+}
+
 TEST(MoveOps, WhatUndoesAMoveRestoresEveryBit) {
   for (const OpCase& c : cases_of(*find_op(op_table(), "channel_shuffle"))) {
     const Tensor x = usable_inputs(c, 1)[0];
     const std::int64_t back = x.type.shape.at(-1) / c.attributes.integer("groups");
     const Tensor y = run_op(*c.op, c.attributes, {x}, {})[0];
     EXPECT_TRUE(same_bits(run_op("channel_shuffle", {{"groups", back}}, {y})[0], x)) << describe(c);
+  }
+  for (const OpCase& c : cases_of(*find_op(op_table(), "transpose"))) {
+    const Tensor x = usable_inputs(c, 1)[0];
+    const Tensor y = run_op(*c.op, c.attributes, {x}, {})[0];
+    EXPECT_TRUE(same_bits(run_op(*c.op, c.attributes, {y}, {})[0], x)) << describe(c);
   }
 }
 

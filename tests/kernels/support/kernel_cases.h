@@ -73,6 +73,13 @@ inline void add_move_examples(std::string_view op, std::vector<Example>& all) {
       all.push_back({{plain({5, 13, 7, 240})}, {{"groups", groups}}});
     }
   }
+  if (op == "transpose") {
+    const auto axes = [](std::int64_t a, std::int64_t b) { return Attributes{{"axis0", a}, {"axis1", b}}; };
+    all.push_back({{plain({131, 157})}, axes(0, 1)});
+    all.push_back({{plain({2, 64, 5, 48})}, axes(1, 3)});
+    all.push_back({{plain({3, 37, 9, 21})}, axes(2, 1)});
+    all.push_back({{plain({40, 3, 11, 16})}, axes(0, 2)});
+  }
 }
 
 inline void add_sparse_examples(std::string_view op, std::vector<Example>& all) {

@@ -82,6 +82,23 @@ inline void add_move_examples(std::string_view op, std::vector<Example>& all) {
   }
 }
 
+inline void add_resize_examples(std::string_view op, std::vector<Example>& all) {
+  const auto size = [](std::int64_t height, std::int64_t width) {
+    return Attributes{{"height", height}, {"width", width}};
+  };
+  const Type small = plain({3, 9, 11, 24}), doubled = plain({3, 18, 22, 24}), wide = plain({1, 5, 4, 149});
+  if (op == "upsample_bilinear") {
+    all.push_back({{small}, size(18, 22)});
+    all.push_back({{wide}, size(13, 11)});
+    all.push_back({{doubled}, size(7, 5)});
+  }
+  if (op == "upsample_bilinear_grad") {
+    all.push_back({{doubled}, size(9, 11)});
+    all.push_back({{plain({1, 13, 11, 149})}, size(5, 4)});
+    all.push_back({{plain({3, 7, 15, 72})}, size(18, 22)});
+  }
+}
+
 inline void add_sparse_examples(std::string_view op, std::vector<Example>& all) {
   const std::int64_t count = 20011;
   const Type pool{DType::f32, {25000}, Layout::pooled}, table{DType::i32, {4}}, mask{DType::u8, {(count + 7) / 8}};
@@ -157,6 +174,7 @@ inline std::vector<Example> large_examples(const OpDef& op) {
   add_norm_examples(op.name, all);
   add_pool_examples(op.name, all);
   add_move_examples(op.name, all);
+  add_resize_examples(op.name, all);
   add_sparse_examples(op.name, all);
   add_scale_examples(op.name, all);
   return all;

@@ -1,4 +1,6 @@
-// Gradient of a convolution with respect to its input.
+// Gradient of a convolution with respect to its input; also the transposed convolution of networks that decode, which
+// is the same function and has gradients of its own.
+#include "ir/grad_builder.h"
 #include "ops/conv2d_shape.h"
 #include "ops/example_types.h"
 
@@ -22,6 +24,23 @@ std::vector<Type> infer(const OpQuery& q) {
   require_shape_for(kName, "dy", dy, conv2d_shape(kName, q, x, w.shape).y, q);
   return {{dy.dtype, x}};
 }
+
+// The function is linear in dy and in w. As it is the transpose of a convolution, its own transpose is that
+// convolution.
+void gradient(GradBuilder& g) {
+  Attributes attributes;
+  for (const std::string_view name : {"stride", "padding", "dilation", "groups"}) {
+    attributes.set(name, g.attributes().integer(name));
+  }
+  if (g.wants(0)) g.give(0, g.apply("conv2d", {g.grad(), g.in(1)}, attributes));
+  if (!g.wants(1)) return;
+  const Type w = g.type(g.in(1));
+  attributes.set("kernel_height", w.shape[0]);
+  attributes.set("kernel_width", w.shape[1]);
+  attributes.set("dtype", std::string(name_of(w.dtype)));
+  g.give(1, g.apply("conv2d_grad_weight", {g.grad(), g.in(0)}, attributes));
+}
+constexpr GradientRule kGradients[] = {{"from_input", gradient}};
 
 double flops(const OpQuery& q) { return conv2d_shape(kName, q, q.out[0].shape, q.in[1].shape).flops(); }
 
@@ -77,6 +96,7 @@ extern constinit const OpDef def = {.name = kName,
                                     .formula = "dx = sum over the windows that see x of dy * w",
                                     .attributes = kAttributes,
                                     .infer = infer,
+                                    .gradients = kGradients,
                                     .flops = flops,
                                     .reference = reference,
                                     .examples = examples};

@@ -1,4 +1,4 @@
-// Bilinear interpolation against numbers worked out by hand.
+// Bilinear interpolation against numbers worked out by hand, and transposed convolution against the windows it paints.
 #include <gtest/gtest.h>
 
 #include "support/interpreter.h"
@@ -42,6 +42,16 @@ TEST(Resize, TheGradientHandsOutAllItGets) {
     for (const double value : run_op("upsample_bilinear_grad", attributes, {dy})[0].values()) sum += value;
     EXPECT_NEAR(sum, 20, 1e-12);
   }
+}
+
+// One place of the input paints the kernel once, `stride` apart, the first `padding` rows and columns cut off.
+TEST(TransposedConvolution, PaintsTheKernelAtEveryPlace) {
+  const Tensor x({DType::f64, {1, 2, 2, 1}}, Numbers{1, 10, 100, 1000});
+  const Tensor w({DType::f64, {2, 2, 1, 1}}, Numbers{1, 2, 3, 4});
+  Attributes attributes = size(4, 4);
+  attributes.set("stride", std::int64_t{2});
+  EXPECT_EQ(run_op("conv2d_grad_input", attributes, {x, w})[0].values(),
+            (Numbers{1, 2, 10, 20, 3, 4, 30, 40, 100, 200, 1000, 2000, 300, 400, 3000, 4000}));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ constexpr AttributeDef kAttributes[] = {kPoolKernelAttribute, kPoolStrideAttribu
 std::vector<Type> infer(const OpQuery& q) {
   require_inputs(kName, q, 1, 1);
   require_image(kName, "x", q.in[0]);
-  return {{q.in[0].dtype, pool_shape(kName, q, q.in[0].shape, kMaxExtent).y}};
+  return {{q.in[0].dtype, pool_shape(kName, q, q.in[0].shape, kMaxExtent, false).y}};
 }
 
 void gradient(GradBuilder& g) {
@@ -30,7 +30,7 @@ double flops(const OpQuery& q) {
 }
 
 void reference(const OpQuery& q, const Call& call) noexcept {
-  const PoolShape s = pool_shape(kName, q, call.in[0].shape, kMaxExtent);
+  const PoolShape s = pool_shape(kName, q, call.in[0].shape, kMaxExtent, false);
   const auto divisor = static_cast<double>(s.kernel * s.kernel);
   for_each_place(s.y, [&](std::int64_t b, std::int64_t row, std::int64_t column, std::int64_t c) {
     double sum = 0;

@@ -11,7 +11,7 @@ constexpr AttributeDef kAttributes[] = {
 
 std::vector<Type> infer(const OpQuery& q) {
   require_inputs(kName, q, 1, 1);
-  return {infer_pool_grad(kName, q, kMaxExtent)};
+  return {infer_pool_grad(kName, q, kMaxExtent, false)};
 }
 
 double flops(const OpQuery& q) {
@@ -20,7 +20,7 @@ double flops(const OpQuery& q) {
 }
 
 void reference(const OpQuery& q, const Call& call) noexcept {
-  const PoolShape s = pool_shape(kName, q, call.out[0].shape, kMaxExtent);
+  const PoolShape s = pool_shape(kName, q, call.out[0].shape, kMaxExtent, false);
   const auto divisor = static_cast<double>(s.kernel * s.kernel);
   for_each_place(s.x, [&](std::int64_t b, std::int64_t h, std::int64_t w, std::int64_t c) {
     double sum = 0;

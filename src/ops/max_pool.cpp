@@ -8,12 +8,13 @@ namespace {
 
 constexpr std::string_view kName = "max_pool";
 constexpr std::int64_t kMaxKernel = 15;  // 15 * 15 taps fit a byte
-constexpr AttributeDef kAttributes[] = {kPoolKernelAttribute, kPoolStrideAttribute, kPoolPaddingAttribute};
+constexpr AttributeDef kAttributes[] = {kPoolKernelAttribute, kPoolStrideAttribute, kPoolPaddingAttribute,
+                                        kPoolCeilAttribute};
 
 std::vector<Type> infer(const OpQuery& q) {
   require_inputs(kName, q, 1, 1);
   require_image(kName, "x", q.in[0]);
-  const Shape y = pool_shape(kName, q, q.in[0].shape, kMaxKernel).y;
+  const Shape y = pool_shape(kName, q, q.in[0].shape, kMaxKernel, true).y;
   return {{q.in[0].dtype, y}, {DType::u8, y}};
 }
 
@@ -33,7 +34,7 @@ double flops(const OpQuery& q) {
 
 // The first of equal maxima wins, and the first NaN wins over every number. Padding never wins.
 void reference(const OpQuery& q, const Call& call) noexcept {
-  const PoolShape s = pool_shape(kName, q, call.in[0].shape, kMaxKernel);
+  const PoolShape s = pool_shape(kName, q, call.in[0].shape, kMaxKernel, true);
   for_each_place(s.y, [&](std::int64_t b, std::int64_t row, std::int64_t column, std::int64_t c) {
     double best = 0;
     std::int64_t winner = -1;
@@ -54,6 +55,8 @@ std::vector<Example> examples() {
           {{f32({1, 7, 5, 5})}, {{"kernel", 3}, {"stride", 2}, {"padding", 1}}},
           {{f32({2, 5, 5, 2})}, {{"kernel", 3}, {"stride", 1}, {"padding", 2}}},
           {{f32({1, 6, 7, 17})}, {{"kernel", 2}, {"stride", 3}}},
+          {{f32({1, 6, 7, 3})}, {{"kernel", 3}, {"stride", 2}, {"ceil", 1}}},
+          {{f32({1, 6, 5, 2})}, {{"kernel", 2}, {"stride", 3}, {"padding", 1}, {"ceil", 1}}},
           {{f32({1, 15, 16, 1})}, {{"kernel", 15}, {"stride", 1}}}};
 }
 

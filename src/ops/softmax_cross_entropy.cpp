@@ -25,14 +25,14 @@ constexpr GradientRule kGradients[] = {{"from_logits", from_logits}};
 
 double flops(const OpQuery& q) { return 5.0 * static_cast<double>(q.in[0].shape.count()); }
 
-// loss of a sample = log(sum(exp(x))) - sum(target * x), target = (1 - smoothing) * onehot(label) + smoothing / K
+// loss of a row = log(sum(exp(x))) - sum(target * x), target = (1 - smoothing) * onehot(label) + smoothing / K
 void reference(const OpQuery& q, const Call& call) noexcept {
   const TensorView& logits = call.in[0];
   const auto* labels = call.in[1].as<const std::int32_t>();
-  const std::int64_t samples = logits.shape[0], classes = logits.shape[1];
+  const auto [rows, places, classes] = cross_entropy_shape(logits.shape);
   const double smoothing = q.number("smoothing");
   double loss = 0, hits = 0;
-  for (std::int64_t b = 0; b < samples; ++b) {
+  for (std::int64_t b = 0; b < rows; ++b) {
     if (labels[b] < 0 || labels[b] >= classes) {
       loss = std::numeric_limits<double>::quiet_NaN();  // a wrong label must not look like a loss
       continue;
@@ -45,16 +45,16 @@ void reference(const OpQuery& q, const Call& call) noexcept {
     loss += row.maximum + std::log(row.sum) - target;
     if (row.argmax == labels[b] && !std::isnan(row.sum)) hits += 1;  // a NaN among the logits is never a hit
   }
-  store(call.out[0], 0, loss * static_cast<double>(call.scalars->inverse_batch));
-  store(call.out[1], 0, hits);
+  store(call.out[0], 0, loss * static_cast<double>(call.scalars->inverse_batch) / static_cast<double>(places));
+  store(call.out[1], 0, hits / static_cast<double>(places));
 }
 
 }  // namespace
 
 extern constinit const OpDef def = {.name = "softmax_cross_entropy",
                                     .formula =
-                                        "loss = sum over samples of (log(sum(exp(x))) - sum(target * x)) / batch; "
-                                        "hits = samples whose first maximum is the label",
+                                        "loss = sum over rows of (log(sum(exp(x))) - sum(target * x)) / batch / "
+                                        "places; hits = rows whose first maximum is the label / places",
                                     .attributes = kAttributes,
                                     .infer = infer,
                                     .gradients = kGradients,

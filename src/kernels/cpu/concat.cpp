@@ -4,10 +4,10 @@
 namespace thimble::kernels::THIMBLE_ISA::concat_kernel {
 namespace {
 
-constexpr std::size_t kMostInputs = 8;
+constexpr std::size_t kMostInputs = 64;
 
 std::string refuse(const KernelQuery& q) {
-  if (q.in.size() > kMostInputs) return "serves at most 8 inputs";
+  if (q.in.size() > kMostInputs) return "serves at most 64 inputs";
   return refuse_mixed(q, q.in.size());
 }
 

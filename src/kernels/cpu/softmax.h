@@ -23,6 +23,17 @@ struct SoftmaxRow {
   std::int64_t argmax = 0;  // the first maximum
 };
 
+// Logits (B, ..., K): every place of a sample is a row.
+struct Rows {
+  std::int64_t count = 0;   // of all samples
+  std::int64_t places = 0;  // of one sample
+  std::int64_t classes = 0;
+};
+static inline Rows rows_of(const Shape& logits) {
+  const std::int64_t count = logits.count() / logits.at(-1);
+  return {count, count / logits[0], logits.at(-1)};
+}
+
 template <typename T>
 SoftmaxRow softmax_row(const T* x, std::int64_t classes) {
   SoftmaxRow row{value_of(x[0]), 0, 0};

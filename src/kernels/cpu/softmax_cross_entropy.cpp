@@ -15,7 +15,7 @@ Bytes workspace(const KernelQuery& q) {
 
 // loss = log(sum(exp(x))) - sum(target * x), target = (1 - smoothing) * onehot(label) + smoothing / K
 template <typename T>
-void add_sample(const T* x, std::int64_t classes, std::int32_t label, double smoothing, Sums& sums) {
+void add_row(const T* x, std::int64_t classes, std::int32_t label, double smoothing, Sums& sums) {
   if (label < 0 || label >= classes) {
     sums.loss = std::numeric_limits<double>::quiet_NaN();  // a wrong label must not look like a loss
     return;
@@ -31,17 +31,17 @@ void add_sample(const T* x, std::int64_t classes, std::int32_t label, double smo
 
 Status run(const KernelState& base, const Call& call) noexcept {
   const double smoothing = static_cast<const SmoothingState&>(base).smoothing;
-  const Shape& shape = call.in[0].shape;
+  const Rows rows = rows_of(call.in[0].shape);
   const auto* labels = call.in[1].as<const std::int32_t>();
-  const int threads = threads_for(shape.count(), call.threads);
+  const int threads = threads_for(call.in[0].shape.count(), call.threads);
   auto* sums = reinterpret_cast<Sums*>(call.workspace);
   parallel(threads, [&](int thread, int count) {
     Sums own;
     with_element(call.in[0].dtype, [&](auto element) {
       const auto* x = call.in[0].as<const decltype(element)>();
-      const Range samples = part_of(shape[0], thread, count);
-      for (std::int64_t b = samples.begin; b < samples.end; ++b) {
-        add_sample(x + b * shape[1], shape[1], labels[b], smoothing, own);
+      const Range part = part_of(rows.count, thread, count);
+      for (std::int64_t b = part.begin; b < part.end; ++b) {
+        add_row(x + b * rows.classes, rows.classes, labels[b], smoothing, own);
       }
     });
     sums[thread] = own;
@@ -51,8 +51,9 @@ Status run(const KernelState& base, const Call& call) noexcept {
     loss += sums[thread].loss;
     hits += sums[thread].hits;
   }
-  store(call.out[0], 0, loss * static_cast<double>(call.scalars->inverse_batch));
-  store(call.out[1], 0, hits);
+  const auto places = static_cast<double>(rows.places);
+  store(call.out[0], 0, loss * static_cast<double>(call.scalars->inverse_batch) / places);
+  store(call.out[1], 0, hits / places);
   return Status::good;
 }
 

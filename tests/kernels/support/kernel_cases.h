@@ -189,23 +189,26 @@ inline std::vector<OpCase> kernel_cases(const OpDef& op) {
 }
 
 // Every choice of bf16 among the floating inputs, and as the attribute dtype, that the op takes; f32 throughout comes
-// first.
+// first. Where there are many inputs: all or none.
 inline std::vector<OpCase> dtype_variants(const OpCase& c) {
   std::vector<std::size_t> floating;
   for (std::size_t k = 0; k < c.in.size(); ++k) {
     if (is_floating(c.in[k].dtype)) floating.push_back(k);
   }
   std::vector<OpCase> variants;
-  for (std::size_t choice = 0; choice < (std::size_t{1} << floating.size()); ++choice) {
+  constexpr std::size_t kMany = 8;
+  const bool is_free = floating.size() <= kMany;
+  const std::size_t choices = is_free ? std::size_t{1} << floating.size() : 2;
+  for (std::size_t choice = 0; choice < choices; ++choice) {
     OpCase variant = c;
     for (std::size_t k = 0; k < floating.size(); ++k) {
-      if (((choice >> k) & 1) != 0) variant.in[floating[k]].dtype = DType::bf16;
+      if (((choice >> (is_free ? k : 0)) & 1) != 0) variant.in[floating[k]].dtype = DType::bf16;
     }
     if (!is_accepted(variant)) continue;
     variants.push_back(variant);
     if (!has_attribute(*c.op, "dtype")) continue;
     variant.attributes.set("dtype", std::string("bf16"));
-    variants.push_back(variant);
+    if (is_accepted(variant)) variants.push_back(variant);
   }
   return variants;
 }

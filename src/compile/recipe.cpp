@@ -19,6 +19,7 @@ std::span<const Pass> forward_recipe() {
 std::span<const Pass> training_recipe() {
   static const Pass kRecipe[] = {
       passes::kSplitNorms,       // after gradients: the rule of the whole norm is better than that of its halves
+      passes::kFlattenConcats,   // after gradients: backward carries one gradient down a chain of concatenations
       passes::kSimplify,         // gradients of casts and reshapes may have become identities
       passes::kFuseAccumulate,   // after gradients have lost the casts between them and their totals
       passes::kRemoveDeadNodes,  // last: whatever lost its readers

@@ -12,6 +12,7 @@ extern const Pass kFuseAddActivation;
 extern const Pass kBf16Storage;
 extern const Pass kSparseParameters;
 extern const Pass kSplitNorms;
+extern const Pass kFlattenConcats;
 extern const Pass kFuseAccumulate;
 extern const Pass kRemoveDeadNodes;
 

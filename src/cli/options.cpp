@@ -23,7 +23,7 @@ constexpr OptionDef kOptions[] = {
      problem},
     {"batch", integer, "N", "samples in one update of the weights (default 100)", kCompiling, problem, 1,
      kMostDimension},
-    {"classes", integer, "N", "classes to tell apart, where no --data says it (default 10)", kPlan | kExplore, problem,
+    {"classes", integer, "N", "classes to tell apart, where no --data says it (default: as published)", kPlan | kExplore, problem,
      2, kMostDimension},
     {"input", text, "HxWxC", "size of a sample, where no --data says it (default: as the model was published)",
      kPlan | kExplore, problem},

@@ -56,7 +56,7 @@ ModelSpec make_model(const Arguments& arguments, const Dataset* dataset) {
   }
   const GivenValue* input = arguments.find("input");
   model.sample = input == nullptr ? default_sample(model.name) : sample_from(input->text, input->where);
-  model.classes = arguments.integer("classes", 10);
+  model.classes = arguments.integer("classes", default_classes(model.name));
   return model;
 }
 

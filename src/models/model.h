@@ -41,13 +41,15 @@ struct Model {
 };
 
 struct ModelInfo {
-  std::string_view name;  // as typed, with d and k where numbers go
+  std::string_view name;  // as typed, with <..> where numbers go and [..] around what may be left out
   std::string_view summary;
   std::string_view example;
 };
 
 std::vector<ModelInfo> known_models();
 Shape default_sample(std::string_view name);  // the input a model was published with; UserError for an unknown model
+
+std::int64_t default_classes(std::string_view name);  // likewise
 
 // UserError for an unknown name (with the nearest known one) or an input the network cannot take.
 Model build_model(const ModelSpec& spec, OpTable ops);

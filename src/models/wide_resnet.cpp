@@ -19,15 +19,29 @@ ValueId block(Network& net, ValueId x, const std::string& name, std::int64_t cha
   const ValueId c2 = net.conv(a2, name + ".conv2", {.channels = channels, .sparse_candidate = true});
   const bool same = net.channels(x) == channels && stride == 1;
   const ValueId shortcut =
-      same ? x
-           : net.conv(a1, name + ".convShortcut", {.channels = channels, .kernel = 1, .stride = stride, .padding = 0});
+      same ? x : net.conv(a1, name + ".convShortcut", {.channels = channels, .kernel = 1, .stride = stride});
   return net.add(c2, shortcut, name + ".sum");
 }
 
-}  // namespace
+struct Numbers {
+  std::int64_t depth = 0;
+  std::int64_t width = 0;
+};
 
-Model build_wide_resnet(const ModelSpec& spec, OpTable ops, std::int64_t depth, std::int64_t width,
-                        Network::Norm norm) {
+// "wrn28-2" or "wrn-28-2"
+std::optional<Numbers> parse(std::string_view base) {
+  if (!base.starts_with("wrn")) return std::nullopt;
+  base.remove_prefix(3);
+  if (base.starts_with("-")) base.remove_prefix(1);
+  const std::size_t dash = base.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const auto depth = number_behind(base.substr(0, dash), ""), width = number_behind(base.substr(dash + 1), "");
+  if (!depth || !width) return std::nullopt;
+  return Numbers{*depth, *width};
+}
+
+Model build(const ModelSpec& spec, OpTable ops, std::string_view base, Network::Norm norm) {
+  const auto [depth, width] = *parse(base);
   require(depth >= 10 && depth <= kMostDepth && (depth - 4) % 6 == 0, "wrn: found depth ", depth,
           ", wanted 6n + 4 such as 10, 16, 22, 28 or 40, at most ", kMostDepth);
   require(width >= 1 && width <= 64, "wrn: found width ", width, ", wanted 1 to 64");
@@ -43,5 +57,14 @@ Model build_wide_resnet(const ModelSpec& spec, OpTable ops, std::int64_t depth, 
   x = net.relu(net.norm(x, "bn1", norm), "relu");
   return net.finish(net.linear(net.global_pool(x, "pool"), "fc", spec.classes));
 }
+
+}  // namespace
+
+const NetworkDef kWideResNet = {.pattern = "wrn<d>-<k>[-gn]",
+                                .summary = "WideResNet of depth d and width k for small images, batch or group norm",
+                                .example = "wrn28-2",
+                                .sample = {32, 32, 3},
+                                .knows = [](std::string_view base) { return parse(base).has_value(); },
+                                .build = build};
 
 }  // namespace thimble

@@ -55,6 +55,38 @@ TEST(Parameters, AreAsManyAsPublished) {
   EXPECT_EQ(parameter_count(build("lenet-300-100", {28, 28, 1})), 266'610);
 }
 
+// As torchvision states them for a thousand classes; MobileNet and the small ResNets by their papers' tables, U-Net as
+// its common PyTorch version.
+TEST(Parameters, OfTheZooAreAsManyAsPublished) {
+  const Shape large = {224, 224, 3}, small = {32, 32, 3};
+  const auto count = [&](const char* name) { return parameter_count(build(name, large, 1000)); };
+  EXPECT_EQ(count("resnet34"), 21'797'672);
+  EXPECT_EQ(count("resnet50"), 25'557'032);
+  EXPECT_EQ(count("resnet101"), 44'549'160);
+  EXPECT_EQ(count("resnet152"), 60'192'808);
+  EXPECT_EQ(count("mobilenetv1"), 4'231'976);
+  EXPECT_EQ(count("mobilenetv2"), 3'504'872);
+  EXPECT_EQ(count("mobilenetv2-1.4"), 6'108'776);
+  EXPECT_EQ(count("squeezenet1_0"), 1'248'424);
+  EXPECT_EQ(count("squeezenet1_1"), 1'235'496);
+  EXPECT_EQ(count("shufflenetv2-0.5"), 1'366'792);
+  EXPECT_EQ(count("shufflenetv2"), 2'278'604);
+  EXPECT_EQ(count("shufflenetv2-1.5"), 3'503'624);
+  EXPECT_EQ(count("shufflenetv2-2.0"), 7'393'996);
+  EXPECT_EQ(count("densenet121"), 7'978'856);
+  EXPECT_EQ(count("densenet169"), 14'149'480);
+  EXPECT_EQ(count("densenet201"), 20'013'928);
+  EXPECT_EQ(count("vgg11"), 132'863'336);
+  EXPECT_EQ(count("vgg16"), 138'357'544);
+  EXPECT_EQ(count("vgg16-bn"), 138'365'992);
+  EXPECT_EQ(count("vgg19"), 143'667'240);
+  EXPECT_EQ(parameter_count(build("unet", large, 2)), 31'037'698);
+  EXPECT_EQ(parameter_count(build("unet-bilinear", large, 2)), 17'262'977 + 65);
+  EXPECT_EQ(parameter_count(build("resnet20", small)), 269'722);
+  EXPECT_EQ(parameter_count(build("resnet110", small)), 1'727'962);
+  EXPECT_EQ(parameter_count(build("resnet1202", small)), 19'421'274);
+}
+
 TEST(Parameters, OfWideResNetsFollowThePapersTable) {
   for (const auto& [depth, width] : {std::pair{10, 1}, {10, 4}, {16, 8}, {22, 3}, {28, 2}, {40, 2}}) {
     const std::string name = "wrn" + std::to_string(depth) + "-" + std::to_string(width);
@@ -111,7 +143,8 @@ TEST(Names, OfLeNetCountItsLayers) {
 }
 
 TEST(Names, AreTheSameForTrainingAndInference) {
-  for (const char* name : {"wrn10-1", "wrn10-1-gn", "resnet18", "lenet-300-100"}) {
+  for (const char* name : {"wrn10-1", "wrn10-1-gn", "resnet18", "lenet-300-100", "mobilenetv2", "shufflenetv2-gn",
+                           "squeezenet1_1-bn", "densenet121", "vgg16-bn", "unet", "resnet20"}) {
     EXPECT_EQ(names_of(build(name, {32, 32, 3})), names_of(build(name, {32, 32, 3}, 10, Mode::inference))) << name;
   }
 }
@@ -156,10 +189,40 @@ TEST(Networks, BothSpellingsOfAWideResNetAreKnown) {
   EXPECT_EQ(names_of(build("wrn-16-2", {32, 32, 3})), names_of(build("wrn16-2", {32, 32, 3})));
 }
 
+// Any size and number of classes, with either norm.
+TEST(Networks, TakeSmallAndLargeImages) {
+  for (const char* base : {"resnet34", "resnet50", "resnet20", "mobilenetv1-0.25", "mobilenetv2-0.35", "squeezenet1_0",
+                           "squeezenet1_1", "shufflenetv2-0.5", "densenet121", "vgg11", "unet", "unet-bilinear"}) {
+    for (const char* norm : {"-bn", "-gn"}) {
+      for (const std::int64_t extent : {32, 96, 160}) {
+        const Model model = build(std::string(base) + norm, {extent, extent + 16, 3}, 7);
+        const Shape wanted = std::string(base).starts_with("unet") ? Shape{2, extent, extent + 16, 7} : Shape{2, 7};
+        EXPECT_EQ(shape_of(model, "logits"), wanted) << base << norm << " " << extent;
+      }
+    }
+  }
+}
+
+TEST(Networks, OfTheZooHaveTheShapesOfTheirTables) {
+  const Shape large = {224, 224, 3};
+  EXPECT_EQ(shape_of(build("resnet50", large), "layer4.2.sum"), (Shape{2, 7, 7, 2048}));
+  EXPECT_EQ(shape_of(build("resnet20", {32, 32, 3}), "layer3.2.sum"), (Shape{2, 8, 8, 64}));
+  EXPECT_EQ(shape_of(build("mobilenetv1", large), "model.13.5"), (Shape{2, 7, 7, 1024}));
+  EXPECT_EQ(shape_of(build("mobilenetv2", large), "features.18.2"), (Shape{2, 7, 7, 1280}));
+  EXPECT_EQ(shape_of(build("squeezenet1_0", large), "features.12.concat"), (Shape{2, 13, 13, 512}));
+  EXPECT_EQ(shape_of(build("squeezenet1_1", large), "features.12.concat"), (Shape{2, 13, 13, 512}));
+  EXPECT_EQ(shape_of(build("shufflenetv2", large), "stage4.3.shuffle"), (Shape{2, 7, 7, 464}));
+  EXPECT_EQ(shape_of(build("densenet121", large), "features.denseblock4.denselayer16.concat"), (Shape{2, 7, 7, 1024}));
+  EXPECT_EQ(shape_of(build("vgg16", large), "features.30"), (Shape{2, 7, 7, 512}));
+  EXPECT_EQ(shape_of(build("unet", {256, 256, 3}), "down4.maxpool_conv.1.double_conv.5"), (Shape{2, 16, 16, 1024}));
+  EXPECT_EQ(shape_of(build("unet", {256, 256, 3}), "labels"), (Shape{2, 256, 256}));
+}
+
 TEST(Networks, EveryKnownExampleIsBuiltAndHasADefaultSample) {
-  ASSERT_GE(known_models().size(), 3U);
+  ASSERT_GE(known_models().size(), 11U);
   for (const ModelInfo& info : known_models()) {
-    EXPECT_GT(parameter_count(build(std::string(info.example), default_sample(info.example))), 0) << info.name;
+    const std::string name(info.example);
+    EXPECT_GT(parameter_count(build(name, default_sample(name), default_classes(name))), 0) << info.name;
   }
 }
 
@@ -174,7 +237,14 @@ void expect_refusal(const ModelSpec& spec, const std::string& said) {
 
 TEST(Refusals, NameTheFoundAndTheWanted) {
   const Shape sample = {32, 32, 3};
-  expect_refusal({.name = "vgg16", .sample = sample}, "model: there is no network 'vgg16'. Known: wrn<d>-<k>[-gn], ");
+  expect_refusal({.name = "alexnet", .sample = sample}, "there is no network 'alexnet'");
+  expect_refusal({.name = "alexnet", .sample = sample}, "Known: wrn<d>-<k>[-gn], resnet<18|34|50|101|152>[-gn], ");
+  expect_refusal({.name = "resnet19", .sample = sample},
+                 "resnet: found depth 19, wanted 18, 34, 50, 101 or 152, or 6n");
+  expect_refusal({.name = "resnet1208", .sample = sample}, "resnet: found depth 1208, wanted");
+  expect_refusal({.name = "mobilenetv2-9", .sample = sample}, "found width multiplier 9, wanted 0.05 to 8");
+  expect_refusal({.name = "mobilenetv2-", .sample = sample}, "no network 'mobilenetv2-'; did you mean 'mobilenetv2'?");
+  expect_refusal({.name = "unet", .sample = {40, 32, 3}}, "unet: found images of [40,32,3], wanted height and width");
   expect_refusal({.name = "wrn28", .sample = sample}, "no network 'wrn28'; did you mean 'wrn28-2'?");
   expect_refusal({.name = "wrn28-2x", .sample = sample}, "no network 'wrn28-2x'; did you mean 'wrn28-2'?");
   expect_refusal({.name = "Resnet18", .sample = sample}, "no network 'Resnet18'; did you mean 'resnet18'?");
@@ -193,7 +263,7 @@ TEST(Refusals, NameTheFoundAndTheWanted) {
   expect_refusal({.name = "lenet-300-100", .sample = sample, .dropout = 1.5}, "dropout");
   expect_refusal({.name = "wrn10-1", .sample = sample, .label_smoothing = 1},
                  "'smoothing' is 1, wanted at least 0 and less than 1");
-  EXPECT_THROW(default_sample("vgg16"), UserError);
+  EXPECT_THROW(default_sample("alexnet"), UserError);
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ Recipe read_recipe(const std::string& path) {
     optimizer.spec.clip_norm = json.value("clip_norm", 0.0);
     optimizer.learning_rate = numbers.at("learning_rate");
   }
+  recipe.float32_error = json.at("float32_error").get<std::map<std::string, double>>();
   for (const auto& [group, picked] : json.at("batches").items())
     recipe.batches[group] = picked.get<std::vector<std::int64_t>>();
   return recipe;
@@ -152,8 +153,9 @@ void draw_images(const Recipe& recipe, std::int64_t index, std::int64_t first, c
 
 void draw_labels(const Recipe& recipe, std::int64_t index, std::int64_t first, const TensorView& out) {
   const RandomKey key = key_of(recipe.seed, RandomPurpose::test, join_text("labels/", index));
+  const std::int64_t skipped = first * (out.shape.count() / out.shape[0]);  // places of the samples before
   for (std::int64_t i = 0; i < out.shape.count(); ++i) {
-    const auto draw = static_cast<double>(random_uniform(key, static_cast<std::uint64_t>(first + i)));
+    const auto draw = static_cast<double>(random_uniform(key, static_cast<std::uint64_t>(skipped + i)));
     store(out, i, std::floor(draw * static_cast<double>(recipe.model.classes)));
   }
 }

@@ -25,6 +25,8 @@ struct Recipe {
   std::uint64_t seed = 0;
   std::int64_t steps = 0;
   std::map<std::string, OptimizerRecipe> optimizers;
+  // How far PyTorch's own float32 is from its float64, by group: "logits", "loss", "gradient", "losses", ...
+  std::map<std::string, double> float32_error;
   // Which batch a step takes, for each optimizer and for "gradient".
   std::map<std::string, std::vector<std::int64_t>> batches;
 };

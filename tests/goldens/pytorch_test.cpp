@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,15 @@ constexpr double kWeights = 3e-5;    // 7.6e-6: weights, running statistics and 
 constexpr double kFirstNorm = 1e-6;  // length of all gradients at the first step
 // Of the way the weights went in ten steps. A step near the last bit of a weight is felt here; a wrong rule is felt
 // more: momentum goes a third less far than Nesterov.
-constexpr double kMovement = 1e-2;  // 2.4e-3; 1.3e-3
+constexpr double kFloat32Errors = 3;  // or as many times what PyTorch's own float32 errs by
+constexpr double kMovement = 1e-2;    // 2.4e-3; 1.3e-3
+
+// A bias between two norms without an activation changes nothing: PyTorch finds 1e-16 in double, we rounding's worth.
+constexpr double kNothing = 1e-12, kNearlyNothing = 1e-4;
+
+double length(const std::vector<double>& values) {
+  return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
+}
 
 class Pytorch : public ::testing::TestWithParam<const char*> {
  protected:
@@ -37,7 +46,20 @@ class Pytorch : public ::testing::TestWithParam<const char*> {
   }
 
   void expect_agreement(const std::string& tensor, const std::vector<double>& ours, double tolerance) {
-    expect_at_most(golden.relative_error(tensor, ours), tolerance, tensor);
+    expect_at_most(golden.relative_error(tensor, ours), widened(tolerance, group_of(tensor)), tensor);
+  }
+
+  // A deep network with batch norm over few samples amplifies rounding, PyTorch's as well as ours.
+  double widened(double tolerance, const std::string& group) const {
+    const auto found = recipe.float32_error.find(group);
+    return found == recipe.float32_error.end() ? tolerance : std::max(tolerance, kFloat32Errors * found->second);
+  }
+
+  // "logits", "gradient" of "gradient/NAME", "losses" of "nesterov/losses".
+  static std::string group_of(const std::string& tensor) {
+    const std::size_t slash = tensor.find('/');
+    const bool is_gradient = tensor.starts_with("gradient/");
+    return slash == std::string::npos ? tensor : is_gradient ? "gradient" : tensor.substr(slash + 1);
   }
 
   // Every tensor that PyTorch trained is there, and agrees. `untrained` gets all shifts without the steps: movement is
@@ -85,7 +107,12 @@ TEST_P(Pytorch, GradientsAgree) {
   const std::vector<std::string> names = golden.names_under("gradient/");
   ASSERT_FALSE(names.empty());
   for (const std::string& name : names) {
-    expect_agreement("gradient/" + name, in_torch_order(run.tensor("momentum/" + name)), kGradients);
+    const std::vector<double> ours = in_torch_order(run.tensor("momentum/" + name));
+    if (length(golden.stored("gradient/" + name)) < kNothing) {
+      EXPECT_LT(length(ours), kNearlyNothing) << name;
+    } else {
+      expect_agreement("gradient/" + name, ours, kGradients);
+    }
   }
 }
 
@@ -115,6 +142,11 @@ INSTANTIATE_TEST_SUITE_P(Small, Pytorch,
 INSTANTIATE_TEST_SUITE_P(RealSize, Pytorch,
                          ::testing::Values("wrn28-2", "wrn28-2-gn", "resnet18-32", "resnet18-gn-32", "resnet18-224",
                                            "resnet18-gn-224"),
+                         test_name);
+INSTANTIATE_TEST_SUITE_P(Zoo, Pytorch,
+                         ::testing::Values("resnet20", "resnet50", "mobilenetv1", "mobilenetv2", "mobilenetv2-gn",
+                                           "squeezenet1_0", "squeezenet1_1", "shufflenetv2", "densenet121", "vgg11-bn",
+                                           "unet", "unet-bilinear-gn"),
                          test_name);
 
 using PytorchMicrobatch = Pytorch;

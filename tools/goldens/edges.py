@@ -8,8 +8,10 @@ fault of a tenth of a percent would hide. So zero is moved: the bias before each
 the middle of the widest gap between the channel's inputs near zero. That leaves 1e-4 to 2e-3 of a layer's size;
 rounding moves an input by 2e-5 at most.
 
-A maximum over a window jumps as two inputs trade places. No bias helps there, but the layer before it is the first,
-whose rounding is small, and a batch can be picked.
+ReLU6 jumps at six too; a shift keeps clear of both edges.
+
+A maximum over a window jumps as two inputs trade places. No bias helps there, but pools mostly stand near the input,
+where rounding is small, and a batch can be picked.
 """
 import contextlib
 
@@ -19,11 +21,12 @@ from torch import nn
 from torch.nn import functional as F
 
 WINDOW = 0.2  # how far a bias may be shifted, as a share of the channel's size
-SHIFTED = (nn.BatchNorm2d, nn.GroupNorm, nn.Linear)
+SHIFTED = (nn.BatchNorm2d, nn.GroupNorm, nn.Linear, nn.Conv2d, nn.ConvTranspose2d)
+RECTIFIERS = (nn.ReLU, nn.ReLU6)
 
 
-class Reached(Exception):
-    """Ends a forward pass early."""
+def edges_of(module):
+    return (0.0, 6.0) if isinstance(module, nn.ReLU6) else (0.0,)
 
 
 @contextlib.contextmanager
@@ -38,14 +41,14 @@ def hooked(model, kinds, add):
 
 @contextlib.contextmanager
 def watched(model):
-    """A list that fills, as the model runs, with how near each ReLU's inputs come to zero, relative to their size."""
+    """A list that fills, as the model runs, with how near each rectifier's inputs come to an edge, relative to their size."""
     distances = []
 
-    def on_relu(_, inputs):
+    def on_relu(module, inputs):
         x = inputs[0].detach()
-        distances.append((x.abs().min() / x.square().mean().sqrt()).item())
+        distances.extend(((x - edge).abs().min() / x.square().mean().sqrt()).item() for edge in edges_of(module))
 
-    with hooked(model, nn.ReLU, lambda module: module.register_forward_pre_hook(on_relu)):
+    with hooked(model, RECTIFIERS, lambda module: module.register_forward_pre_hook(on_relu)):
         yield distances
 
 
@@ -53,24 +56,25 @@ def pool_distance(model, images):
     """How near the winner of a pooling window is to its rival, relative to the layer's size."""
     found = []
 
-    def on_pool(_, inputs):
+    def on_pool(module, inputs):
         x = inputs[0]
-        windows = F.unfold(x.flatten(0, 1).unsqueeze(1), 3, padding=1, stride=2)
+        # Behind a rectifier zeros change nothing, neither as padding nor for a last window that hangs over.
+        over = module.stride if module.ceil_mode else 0
+        padded = F.pad(x.flatten(0, 1).unsqueeze(1), (module.padding, module.padding + over) * 2)
+        windows = F.unfold(padded, module.kernel_size, stride=module.stride)
         first, second = windows.topk(2, dim=1).values.unbind(dim=1)
         gap = (first - second)[first > 0]  # where all are zero the ReLU before it passes no gradient
         found.append((gap.min() / x.square().mean().sqrt()).item())
-        raise Reached
 
     with hooked(model, nn.MaxPool2d, lambda module: module.register_forward_pre_hook(on_pool)), torch.no_grad():
-        with contextlib.suppress(Reached):
-            model(images)
+        model(images)
     return min(found, default=np.inf)
 
 
-def widest_gap(values):
-    """The middle of the widest gap between neighbours near zero."""
-    values = np.sort(values)
+def widest_gap(values, edges):
+    """The middle of the widest gap between neighbours near the edges, all edges laid over each other."""
     reach_of = WINDOW * np.sqrt(np.mean(np.square(values)))
+    values = np.sort(np.concatenate([values - edge for edge in edges]))
     inside = values[np.abs(values) < reach_of]
     inside = np.concatenate(([-reach_of], inside, [reach_of]))
     widest = np.argmax(np.diff(inside))
@@ -85,17 +89,18 @@ def keep_clear(model, images):
     ran, shifts = [], {}
 
     def on_layer(module, *_):
-        ran.append(module)
+        if module.bias is not None:
+            ran.append(module)
 
-    def on_relu(_, inputs):
+    def on_relu(module, inputs):
         x, bias = inputs[0], ran[-1].bias
         channels = x.transpose(0, 1).flatten(1).double().numpy()
-        shift = -torch.tensor([widest_gap(values) for values in channels], dtype=torch.float32)
+        shift = -torch.tensor([widest_gap(values, edges_of(module)) for values in channels], dtype=torch.float32)
         shifts[names[bias]] = shift
         bias.add_(shift)
         return x + shift.to(x.dtype).reshape(1, -1, *[1] * (x.dim() - 2))
 
     with hooked(model, SHIFTED, lambda module: module.register_forward_hook(on_layer)):
-        with hooked(model, nn.ReLU, lambda module: module.register_forward_pre_hook(on_relu)), torch.no_grad():
+        with hooked(model, RECTIFIERS, lambda module: module.register_forward_pre_hook(on_relu)), torch.no_grad():
             model(images)
     return shifts

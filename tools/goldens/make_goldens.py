@@ -46,8 +46,10 @@ from tensor_file import write_tensors
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "goldens")
 STEPS = 10
+FEW_STEPS = 3  # of large networks: the shifts of every step are stored
 CANDIDATES = 16  # batches to choose from where the network pools
 SKETCH = 128
+NOTHING = 1e-12  # the length of a gradient that is zero but for rounding, such as a bias between two norms has
 OPTIMIZERS = {
     "sgd": {"learning_rate": 0.1, "weight_decay": 0.01},
     "momentum": {"learning_rate": 0.02, "weight_decay": 0.01},
@@ -57,12 +59,12 @@ OPTIMIZERS = {
 
 
 def case(network, sample, batch, classes=10, smoothing=0.0, decay_vectors=True, slower=1, optimizers=tuple(OPTIMIZERS),
-         clip_norm=0.0):
+         clip_norm=0.0, steps=STEPS):
     """`decay_vectors` false spares norms and biases the weight decay; `clip_norm` 0 clips nothing."""
     slowed = {name: OPTIMIZERS[name] | {"learning_rate": OPTIMIZERS[name]["learning_rate"] / slower} for name in optimizers}
     clipping = {"clip_norm": clip_norm} if clip_norm > 0 else {}
     return {"network": network, "sample": sample, "batch": batch, "classes": classes, "label_smoothing": smoothing,
-            "decay_vectors": decay_vectors, "seed": 1, "steps": STEPS, "optimizers": slowed} | clipping
+            "decay_vectors": decay_vectors, "seed": 1, "steps": steps, "optimizers": slowed} | clipping
 
 
 CASES = {
@@ -80,11 +82,32 @@ CASES = {
 }
 
 
+def zoo_case(network, extent, batch=4, slower=4):
+    return case(network, [extent, extent, 3], batch, slower=slower, optimizers=("nesterov",), steps=FEW_STEPS)
+
+
+CASES |= {
+    "resnet20": zoo_case("resnet20", 32),
+    "resnet50": zoo_case("resnet50", 32, batch=8, slower=64),
+    "mobilenetv1": zoo_case("mobilenetv1-0.25", 96, batch=8, slower=64),
+    "mobilenetv2": zoo_case("mobilenetv2-0.35", 96, batch=8, slower=64),
+    "mobilenetv2-gn": zoo_case("mobilenetv2-0.35-gn", 64),
+    "squeezenet1_0": zoo_case("squeezenet1_0", 64, batch=2, slower=64),
+    "squeezenet1_1": zoo_case("squeezenet1_1", 64, batch=2, slower=64),
+    "shufflenetv2": zoo_case("shufflenetv2-0.5", 96, batch=12, slower=64),
+    "densenet121": zoo_case("densenet121", 32, slower=16),
+    "vgg11-bn": zoo_case("vgg11-bn", 64, batch=2),
+    "unet": zoo_case("unet", 32, batch=2),
+    "unet-bilinear-gn": zoo_case("unet-bilinear-gn", 32, batch=2),
+}
+
+
 def draw_batch(recipe, index, dtype):
     """Images are drawn in our order (batch, height, width, channel)."""
     shape = [recipe["batch"], *recipe["sample"]]
     images = random_normal(random_key(recipe["seed"], TEST, f"images/{index}"), int(np.prod(shape))).reshape(shape)
-    labels = random_uniform(random_key(recipe["seed"], TEST, f"labels/{index}"), recipe["batch"])
+    labelled = shape[:3] if recipe["network"].startswith("unet") else shape[:1]  # a label for every place, or every image
+    labels = random_uniform(random_key(recipe["seed"], TEST, f"labels/{index}"), int(np.prod(labelled))).reshape(labelled)
     labels = np.floor(labels.astype(np.float64) * recipe["classes"]).astype(np.int64)
     return torch.from_numpy(images).permute(0, 3, 1, 2).contiguous().to(dtype), torch.from_numpy(labels)
 
@@ -100,12 +123,16 @@ def make_optimizer(name, model, recipe):
 
 
 def pick_batch(recipe, model, step):
-    """The step's own batch; where the network pools, the one of several that stays farthest from a tie."""
+    """The step's own batch; where the network pools, the one of several that stays farthest from a tie once it is shifted."""
     if not any(isinstance(module, nn.MaxPool2d) for module in model.modules()):
         return step
-    probe = copy.deepcopy(model).float()
-    indices = range(step * CANDIDATES, (step + 1) * CANDIDATES)
-    return max(indices, key=lambda index: pool_distance(probe, draw_batch(recipe, index, torch.float32)[0]))
+
+    def distance(index):
+        probe, images = copy.deepcopy(model).float(), draw_batch(recipe, index, torch.float32)[0]
+        keep_clear(probe, images)
+        return pool_distance(probe, images)
+
+    return max(range(step * CANDIDATES, (step + 1) * CANDIDATES), key=distance)
 
 
 class Steps:
@@ -134,18 +161,23 @@ class Steps:
         return {name: np.stack([shifts[name].numpy() for shifts in self.shifts]) for name in self.shifts[0]}
 
 
+def in_our_order(logits):
+    """Classes last, also where every place has its own."""
+    return logits.movedim(1, -1)
+
+
 def differentiate(model, steps, dtype):
     model = copy.deepcopy(model).to(dtype).train()
     logits, loss = steps.forward(0, model, dtype)
     loss.backward()
-    return {"logits": logits, "loss": loss.reshape(1)} | {f"gradient/{name}": p.grad for name, p in model.named_parameters()}
+    return {"logits": in_our_order(logits), "loss": loss.reshape(1)} | {f"gradient/{name}": p.grad for name, p in model.named_parameters()}
 
 
 def train(model, name, steps, dtype):
     model = copy.deepcopy(model).to(dtype).train()
     optimizer = make_optimizer(name, model, steps.recipe)
     losses, norms = [], []
-    for step in range(STEPS):
+    for step in range(steps.recipe["steps"]):
         optimizer.zero_grad()
         loss = steps.forward(step, model, dtype)[1]
         loss.backward()
@@ -156,7 +188,7 @@ def train(model, name, steps, dtype):
     tensors = {key: value for key, value in model.state_dict().items() if not key.endswith("num_batches_tracked")}
     with torch.no_grad():
         evaluation = model.eval()(draw_batch(steps.recipe, steps.batches[0], dtype)[0])
-    tensors |= {"losses": torch.stack(losses), "evaluation_logits": evaluation}
+    tensors |= {"losses": torch.stack(losses), "evaluation_logits": in_our_order(evaluation)}
     if norms:
         tensors["gradient_norms"] = torch.stack(norms)
     return {f"{name}/{key}": value for key, value in tensors.items()}
@@ -193,6 +225,8 @@ def worst_errors(single, double, origins):
     they went."""
     worst = {}
     for name in double:
+        if np.linalg.norm(double[name]) < NOTHING:
+            continue
         group = name.split("/")[0]
         if name.endswith(("/losses", "/evaluation_logits", "/gradient_norms")):
             group = name.split("/")[1]

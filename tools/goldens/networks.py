@@ -5,6 +5,7 @@ import numpy as np
 import torch
 from torch import nn
 
+import zoo
 from philox import INIT, random_key, random_normal, random_uniform
 
 
@@ -120,17 +121,41 @@ def default_sample(name):
     return (28, 28, 1) if name.startswith("lenet") else (32, 32, 3)
 
 
+def build_of_zoo(base, norm, height, width, channels, classes):
+    """Nothing if the zoo does not know the name."""
+    if base == "resnet50":
+        return zoo.DeepResNet((3, 4, 6, 3), norm, height, channels, classes)
+    if small := re.fullmatch(r"resnet(\d+)", base):
+        return zoo.SmallResNet(int(small[1]), norm, channels, classes)
+    if mobile := re.fullmatch(r"mobilenetv([12])(?:-([\d.]+))?", base):
+        return (zoo.MobileNetV1 if mobile[1] == "1" else zoo.MobileNetV2)(float(mobile[2] or 1), norm, channels, classes)
+    if squeeze := re.fullmatch(r"squeezenet(1_[01])", base):
+        return zoo.SqueezeNet(squeeze[1], norm, height, channels, classes)
+    if shuffle := re.fullmatch(r"shufflenetv2(?:-([\d.]+))?", base):
+        return zoo.ShuffleNetV2(shuffle[1] or "1.0", norm, height, channels, classes)
+    if base == "densenet121":
+        return zoo.DenseNet((6, 12, 24, 16), norm, height, channels, classes)
+    if vgg := re.fullmatch(r"vgg(\d+)", base):
+        return zoo.Vgg(int(vgg[1]), norm, height, width, channels, classes)
+    if base in ("unet", "unet-bilinear"):
+        return zoo.UNet(base == "unet-bilinear", norm, channels, classes)
+    return None
+
+
 def build(name, sample=None, classes=10):
     """`sample` is (height, width, channels)."""
     height, width, channels = sample or default_sample(name)
-    base = name.removesuffix("-gn")
-    norm = "group" if base != name else "batch"
+    base = name.removesuffix("-gn").removesuffix("-bn")
+    plain = "none" if base.startswith(("vgg", "squeezenet")) else "batch"
+    norm = "group" if name.endswith("-gn") else "batch" if name.endswith("-bn") else plain
     if wide := re.fullmatch(r"wrn-?(\d+)-(\d+)", base):
         return WideResNet(int(wide[1]), int(wide[2]), norm, channels, classes)
     if base == "resnet18":
         return ResNet18(norm, height, channels, classes)
     if name == "lenet-300-100":
         return LeNet300(height * width * channels, classes)
+    if model := build_of_zoo(base, norm, height, width, channels, classes):
+        return model
     raise SystemExit(f"networks: there is no network '{name}'")
 
 
@@ -147,9 +172,11 @@ def initialize(model, seed, jitter=False):
     """The weights that a training run of ours starts from. `jitter` moves norms away from one and zero, so that a forgotten
     scale or shift shows at once: ones become [0.75, 1.25), zeros [-0.2, 0.2)."""
     for path, module in model.named_modules():
-        if isinstance(module, nn.Conv2d):
-            scale = np.sqrt(2.0 / (module.kernel_size[0] * module.kernel_size[1] * module.out_channels))
-            draw(random_key(seed, INIT, f"{path}.weight"), module.weight, scale, "normal")
+        if isinstance(module, (nn.Conv2d, nn.ConvTranspose2d)):
+            fan_out = module.kernel_size[0] * module.kernel_size[1] * module.out_channels // module.groups
+            draw(random_key(seed, INIT, f"{path}.weight"), module.weight, np.sqrt(2.0 / fan_out), "normal")
+            if module.bias is not None:
+                draw(random_key(seed, INIT, f"{path}.bias"), module.bias, 0.2 if jitter else 0, "uniform")
         elif isinstance(module, nn.Linear):
             for part in ("weight", "bias"):
                 draw(random_key(seed, INIT, f"{path}.{part}"), getattr(module, part), 1 / np.sqrt(module.in_features), "uniform")

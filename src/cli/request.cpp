@@ -162,7 +162,8 @@ LearningRateSpec make_learning_rate(const Arguments& arguments, std::int64_t ite
 }
 
 Augmentation augmentation_for(const Arguments& arguments, const Dataset& dataset) {
-  const std::string_view fallback = dataset.info().name == "cifar10" ? "crop-flip" : "none";
+  const std::string& name = dataset.info().name;
+  const std::string_view fallback = name == "cifar10" || name == "cifar100" ? "crop-flip" : "none";
   return augmentation_from_name(arguments.text("augment", fallback)).value();
 }
 

@@ -1,5 +1,4 @@
-// CIFAR-10 in its binary version: five training files and one test file of records, each one label byte and 3,072 bytes
-// of 32x32 pixels, a plane a colour. One positioned read a sample.
+// CIFAR-10 in its binary version: five training files and one test file, one label a record.
 #pragma once
 
 #include <memory>

@@ -18,8 +18,8 @@ constexpr std::string_view name_of(Split split) { return split == Split::train ?
 
 struct DatasetInfo {
   std::string name;
-  Shape sample_shape;                         // (H, W, C)
-  std::vector<std::string_view> class_names;  // static texts
+  Shape sample_shape;  // (H, W, C)
+  std::vector<std::string> class_names;
   std::int64_t train_count = 0;
   std::int64_t test_count = 0;
   std::vector<float> mean;       // per channel, of pixels scaled to 0..1

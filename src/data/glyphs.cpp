@@ -162,7 +162,7 @@ std::unique_ptr<Dataset> open_glyphs(const GlyphOptions& options) {
                    // measured over the training samples of seed 0
                    .mean = {0.4917F, 0.4901F, 0.4947F},
                    .deviation = {0.2446F, 0.2440F, 0.2447F}};
-  for (const GlyphShape& shape : glyph_shapes()) info.class_names.push_back(shape.name);
+  for (const GlyphShape& shape : glyph_shapes()) info.class_names.emplace_back(shape.name);
   return std::make_unique<Glyphs>(std::move(info), options.seed);
 }
 

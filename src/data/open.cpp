@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "data/cifar10.h"
+#include "data/cifar100.h"
 #include "data/file.h"
 #include "data/glyphs.h"
 #include "data/mnist.h"
@@ -33,17 +34,25 @@ struct Kind {
   bool needs_files() const { return is_here != nullptr; }
 };
 
-constexpr std::array<std::string_view, 4> kCifarFolders = {"", "cifar-10-batches-bin", "cifar10",
-                                                           "cifar10/cifar-10-batches-bin"};
+constexpr std::array<std::string_view, 4> kCifar10Folders = {"", "cifar-10-batches-bin", "cifar10",
+                                                             "cifar10/cifar-10-batches-bin"};
+constexpr std::array<std::string_view, 4> kCifar100Folders = {"", "cifar-100-binary", "cifar100",
+                                                              "cifar100/cifar-100-binary"};
 constexpr std::array<std::string_view, 3> kMnistFolders = {"", "mnist", "MNIST/raw"};
 
-constinit const std::array<Kind, 3> kKinds = {{
+constinit const std::array<Kind, 4> kKinds = {{
     {.name = "cifar10",
      .about = "CIFAR-10 photographs, 32x32 colour, 10 classes, binary version",
      .contents = "data_batch_1.bin to data_batch_5.bin and test_batch.bin",
-     .under = kCifarFolders,
+     .under = kCifar10Folders,
      .is_here = is_cifar10_folder,
      .open = [](const OpenArguments& arguments) { return open_cifar10(arguments.folder); }},
+    {.name = "cifar100",
+     .about = "CIFAR-100 photographs, 32x32 colour, 100 classes, binary version",
+     .contents = "train.bin and test.bin",
+     .under = kCifar100Folders,
+     .is_here = is_cifar100_folder,
+     .open = [](const OpenArguments& arguments) { return open_cifar100(arguments.folder); }},
     {.name = "mnist",
      .about = "MNIST handwritten digits, 28x28 grey, 10 classes, IDX files, plain or .gz",
      .contents = "train-images-idx3-ubyte, train-labels-idx1-ubyte and their t10k twins, plain or .gz",

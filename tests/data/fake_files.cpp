@@ -99,6 +99,21 @@ void write_fake_cifar(const TemporaryFolder& folder, const std::string& below) {
   folder.write(below + "test_batch.bin", cifar_records(100, kFakeCifarTest));
 }
 
+ByteList cifar100_records(std::int64_t first_sample, std::int64_t count) {
+  ByteList bytes;
+  for (std::int64_t sample = first_sample; sample < first_sample + count; ++sample) {
+    bytes.push_back(static_cast<std::uint8_t>(sample % 20));
+    bytes.push_back(static_cast<std::uint8_t>(99 - sample));
+    for (std::int64_t k = 0; k < 3072; ++k) bytes.push_back(fake_pixel(sample, k));
+  }
+  return bytes;
+}
+
+void write_fake_cifar100(const TemporaryFolder& folder, const std::string& below) {
+  folder.write(below + "train.bin", cifar100_records(0, kFakeCifar100Train));
+  folder.write(below + "test.bin", cifar100_records(50, kFakeCifar100Test));
+}
+
 void write_fake_mnist(const TemporaryFolder& folder, Packing packing, const std::string& below) {
   const auto put = [&](const std::string& name, const ByteList& bytes) {
     if (packing == Packing::gzip) {

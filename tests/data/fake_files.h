@@ -1,4 +1,4 @@
-// Small files for the tests of readers: a folder that cleans up after itself, and bytes in the formats of CIFAR-10 and
+// Small files for the tests of readers: a folder that cleans up after itself, and bytes in the formats of CIFAR and
 // MNIST.
 #pragma once
 
@@ -47,6 +47,11 @@ ByteList idx_labels(std::int64_t count);
 // from 100 on.
 constexpr std::int64_t kFakeCifarTrain = 9, kFakeCifarTest = 4;
 void write_fake_cifar(const TemporaryFolder& folder, const std::string& below = "");
+
+// train.bin and test.bin of CIFAR-100: sample i has the coarse label i % 20 and the fine label 99 - i.
+constexpr std::int64_t kFakeCifar100Train = 5, kFakeCifar100Test = 3;
+ByteList cifar100_records(std::int64_t first_sample, std::int64_t count);
+void write_fake_cifar100(const TemporaryFolder& folder, const std::string& below = "");
 
 // Four MNIST files of 7 and 3 samples, 6x5 pixels; gzip with endings in .gz, or plain.
 enum class Packing : std::uint8_t { plain, gzip };

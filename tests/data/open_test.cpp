@@ -21,6 +21,14 @@ TEST(OpenDataset, FindsCifar10InTheRootItsOfficialFolderOrItsOwn) {
   }
 }
 
+TEST(OpenDataset, FindsCifar100InTheRootItsOfficialFolderOrItsOwn) {
+  for (const char* below : {"", "cifar-100-binary/", "cifar100/", "cifar100/cifar-100-binary/"}) {
+    const TemporaryFolder root;
+    write_fake_cifar100(root, below);
+    EXPECT_EQ(open_dataset("cifar100", root.path())->count(Split::train), kFakeCifar100Train) << below;
+  }
+}
+
 TEST(OpenDataset, FindsMnistInTheRootOrItsFolders) {
   for (const char* below : {"", "mnist/", "MNIST/raw/"}) {
     const TemporaryFolder root;
@@ -30,9 +38,11 @@ TEST(OpenDataset, FindsMnistInTheRootOrItsFolders) {
 }
 
 TEST(OpenDataset, TellsAFolderByItsContents) {
-  const TemporaryFolder cifar, mnist;
+  const TemporaryFolder cifar, cifar100, mnist;
   write_fake_cifar(cifar, "cifar-10-batches-bin/");
+  write_fake_cifar100(cifar100, "cifar-100-binary/");
   write_fake_mnist(mnist, Packing::plain);
+  EXPECT_EQ(open_dataset(cifar100.path(), "")->info().name, "cifar100");
   EXPECT_EQ(open_dataset(cifar.path(), "")->info().name, "cifar10");
   EXPECT_EQ(open_dataset(cifar.path() + "/cifar-10-batches-bin/", "")->info().name, "cifar10");
   EXPECT_EQ(open_dataset(mnist.path(), "")->info().name, "mnist");
@@ -50,7 +60,7 @@ TEST(OpenDataset, DrawsGlyphsWithoutAnyFolder) {
 TEST(OpenDataset, SuggestsTheNearestName) {
   expect_user_error([] { open_dataset("cifar-10", ""); }, {"'cifar-10' is unknown", "did you mean 'cifar10'"});
   expect_user_error([] { open_dataset("minst", ""); }, {"did you mean 'mnist'"});
-  expect_user_error([] { open_dataset("glyph", ""); }, {"did you mean 'glyphs'", "cifar10, mnist, glyphs"});
+  expect_user_error([] { open_dataset("glyph", ""); }, {"did you mean 'glyphs'", "cifar10, cifar100, mnist, glyphs"});
 }
 
 TEST(OpenDataset, ListsThePlacesItSearched) {
@@ -73,7 +83,7 @@ TEST(ListDatasets, SaysWhereEachIsLookedForAndWhetherItIsThere) {
   const auto named = [&](std::string_view name) {
     return *std::find_if(listings.begin(), listings.end(), [&](const auto& listing) { return listing.name == name; });
   };
-  ASSERT_EQ(listings.size(), 3U);
+  ASSERT_EQ(listings.size(), 4U);
   EXPECT_FALSE(named("cifar10").is_present);
   EXPECT_EQ(named("cifar10").places.front(), root.path());
   EXPECT_TRUE(named("mnist").is_present);

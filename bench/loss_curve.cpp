@@ -44,7 +44,7 @@ void print_list(const char* name, const std::vector<float>& values) {
 }
 
 void run(const Options& options) {
-  const auto dataset = open_dataset("cifar10", options.data_root);
+  const auto dataset = open_dataset("cifar10", {.data_root = options.data_root});
   Compiled compiled = compile_for(options, *dataset);
   Session session(compiled);
   initialize(session.state(), {.seed = 0, .threads = options.threads});

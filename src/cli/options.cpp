@@ -19,14 +19,16 @@ using enum OptionGroup;
 
 constexpr OptionDef kOptions[] = {
     {"data", text, "NAME|PATH",
-     "data set: cifar10, cifar100, mnist, glyphs, or the path of a folder. 'thimble data' says which are present",
+     "data set: cifar10, cifar100, mnist, glyphs, or the path of a folder that holds one of them or pictures as "
+     "train/CLASS/*.jpg and val/CLASS/*.jpg. 'thimble data' says which are present",
      kCompiling, problem},
     {"batch", integer, "N", "samples in one update of the weights (default 100)", kCompiling, problem, 1,
      kMostDimension},
     {"classes", integer, "N", "classes to tell apart, where no --data says it (default: as published)",
      kPlan | kExplore, problem, 2, kMostDimension},
-    {"input", text, "HxWxC", "size of a sample, where no --data says it (default: as the model was published)",
-     kPlan | kExplore, problem},
+    {"input", text, "HxWxC",
+     "size of a sample, where no --data says it, and of pictures from a folder (default: as the model was published)",
+     kCompiling, problem},
     {"weights", text, "FILE",
      "start from these weights: a safetensors file under PyTorch's names (eval: or a checkpoint's folder)",
      kTrainAndPlan | kEval, problem},
@@ -72,8 +74,10 @@ constexpr OptionDef kOptions[] = {
     {"no-decay-vectors", flag, "", "spare norms and biases the weight decay", kPlanning, training},
     {"clip-norm", number, "X",
      "scale all gradients down together where their common length is above X (default: never)", kPlanning, training},
-    {"augment", word, "none|crop-flip",
-     "random crops and mirror images (default crop-flip for cifar10 and cifar100, else none)", kTrainAndPlan, training},
+    {"augment", word, "none|crop-flip|resized-crop",
+     "random crops and mirror images (default crop-flip for cifar10 and cifar100, resized-crop for pictures of a "
+     "folder, else none)",
+     kTrainAndPlan, training},
     {"epochs", integer, "N", "passes over the training samples (default 10)", kTrainAndPlan, training, 1, kMostEpochs},
     {"steps", integer, "N", "iterations, instead of --epochs", kTrainAndPlan, training, 1, kMostSteps},
     {"seed", integer, "N", "of weights, order of samples, augmentation and dropout (default 0)", kTrainAndPlan,

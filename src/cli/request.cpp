@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "compile/recipe.h"
+#include "data/loader.h"
 #include "data/open.h"
 #include "ops/table.h"
 #include "run/meter.h"
@@ -47,9 +48,9 @@ ModelSpec make_model(const Arguments& arguments, const Dataset* dataset) {
   model.dropout = arguments.number("dropout", 0);
   model.label_smoothing = arguments.number("label-smoothing", 0);
   if (dataset != nullptr) {
-    for (const std::string_view name : {"input", "classes"}) {
-      require(!arguments.has(name), arguments.where(name), ": the data set says it already; leave out one of the two");
-    }
+    require(!arguments.has("classes") && (dataset->is_framed() || !arguments.has("input")),
+            arguments.where(arguments.has("classes") ? "classes" : "input"),
+            ": the data set says it already; leave out one of the two");
     model.sample = dataset->info().sample_shape;
     model.classes = dataset->class_count();
     return model;
@@ -163,7 +164,8 @@ LearningRateSpec make_learning_rate(const Arguments& arguments, std::int64_t ite
 
 Augmentation augmentation_for(const Arguments& arguments, const Dataset& dataset) {
   const std::string& name = dataset.info().name;
-  const std::string_view fallback = name == "cifar10" || name == "cifar100" ? "crop-flip" : "none";
+  const bool is_cifar = name == "cifar10" || name == "cifar100";
+  const std::string_view fallback = dataset.is_framed() ? "resized-crop" : is_cifar ? "crop-flip" : "none";
   return augmentation_from_name(arguments.text("augment", fallback)).value();
 }
 
@@ -195,7 +197,13 @@ std::unique_ptr<Dataset> open_data(const Arguments& arguments) {
   const GivenValue* data = arguments.find("data");
   if (data == nullptr) return nullptr;
   const auto seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
-  return open_dataset(data->text, data_root(), seed, environment("TMPDIR", "/tmp"));
+  OpenOptions options{.data_root = data_root(), .seed = seed, .scratch_folder = environment("TMPDIR", "/tmp")};
+  if (const GivenValue* input = arguments.find("input"); input != nullptr) {
+    options.picture = sample_from(input->text, input->where);
+  } else if (!arguments.model().empty()) {
+    options.picture = default_sample(arguments.model());
+  }
+  return open_dataset(data->text, options);
 }
 
 CompileRequest make_request(const Arguments& arguments, const Dataset* dataset) {
@@ -218,6 +226,7 @@ CompileRequest make_request(const Arguments& arguments, const Dataset* dataset) 
           ": goes with --sparsity, such as --sparsity 0.8");
   request.allowed = allowed_levers(arguments);
   request.target = make_target(arguments);
+  if (dataset != nullptr) request.loading_bytes = loading_bytes(*dataset, request.target.threads);
   request.recompute = arguments.text("recompute", "auto") == "auto";
   request.configuration.skipped_passes = skipped_passes(arguments);
   if (const GivenValue* tensors = arguments.find("tensor-memory"); tensors != nullptr) {

@@ -179,7 +179,8 @@ class Compiler {
   bool may_fit(const Stages& stages, const NamedPoint& point) const {
     if (!is_constrained()) return true;
     const Bytes arena = stages.persistent_bytes() + point.live_bytes;
-    return fits(arena, predict_reserve({.target = request_.target, .arena_bytes = arena}));
+    return fits(arena, predict_reserve(
+                           {.target = request_.target, .arena_bytes = arena, .loading_bytes = request_.loading_bytes}));
   }
 
   void add_reference_figures(Compiled& compiled) const {

@@ -32,6 +32,7 @@ struct CompileRequest {
   std::optional<std::int64_t> microbatch;  // none: chosen by predicted time among those that fit
   std::int64_t train_samples = 0;          // samples in an epoch; a remainder makes one more batch size. 0: none
   std::int64_t test_samples = 0;           // 0: no evaluation phases
+  Bytes loading_bytes = 0;                 // what reading samples holds outside the arena
   OptimizerSpec optimizer;
   DType precision = DType::f32;
   Master master = Master::f32;

@@ -22,6 +22,7 @@ struct ReserveFacts {
   Target target;
   Bytes arena_bytes = 0;
   std::int64_t step_count = 0;      // of all phases
+  Bytes loading_bytes = 0;          // the loader's buffers and what a data set holds: decoders, names
   Bytes resident_kernel_bytes = 0;  // code and descriptors that kernels hold outside the arena
 };
 

@@ -159,7 +159,8 @@ Stages::Planned Stages::plan(const NamedKeep& named, const std::string& strategy
     }
   }
   point.recompute_flops_ratio = recomputed / std::max(flops - recomputed, 1.0);
-  ReserveFacts facts{.target = request_.target, .arena_bytes = planned.plans.arena_bytes};
+  ReserveFacts facts{
+      .target = request_.target, .arena_bytes = planned.plans.arena_bytes, .loading_bytes = request_.loading_bytes};
   for (std::size_t p = 0; p < schedules.size(); ++p)
     facts.step_count += static_cast<std::int64_t>(schedules[p].steps.size());
   for (const Choice& choice : busiest().selected().choices) facts.resident_kernel_bytes += choice.resident;

@@ -33,17 +33,6 @@ void write(std::span<const std::uint8_t> pixels, const Shape& shape, const CropF
 
 }  // namespace
 
-std::string_view name_of(Augmentation augmentation) {
-  return augmentation == Augmentation::none ? "none" : "crop-flip";
-}
-
-std::optional<Augmentation> augmentation_from_name(std::string_view name) {
-  for (const Augmentation augmentation : {Augmentation::none, Augmentation::crop_flip}) {
-    if (name_of(augmentation) == name) return augmentation;
-  }
-  return std::nullopt;
-}
-
 CropFlip draw_crop_flip(std::uint64_t seed, std::int64_t epoch, std::int64_t sample) {
   const RandomKey key = random_key(seed, RandomPurpose::augment, static_cast<std::uint64_t>(epoch));
   const auto bits = random_bits(key, static_cast<std::uint64_t>(sample), 0);

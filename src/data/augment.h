@@ -4,25 +4,15 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "base/bfloat16.h"
 #include "base/shape.h"
+#include "data/augmentation.h"
 #include "data/dataset.h"
 
 namespace thimble {
-
-// crop_flip: reflect-pad by kCropPadding, crop to the old size at a random place, mirror left to right every second
-// time.
-enum class Augmentation : std::uint8_t { none, crop_flip };
-
-constexpr std::int64_t kCropPadding = 4;
-
-std::string_view name_of(Augmentation augmentation);  // "none", "crop-flip"
-std::optional<Augmentation> augmentation_from_name(std::string_view name);
 
 // One draw of crop_flip; the default leaves the image as it is.
 struct CropFlip {

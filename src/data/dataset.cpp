@@ -4,6 +4,11 @@
 
 namespace thimble {
 
+std::int32_t Dataset::read_framed(Split, std::int64_t, const Framing&, std::span<std::uint8_t>,
+                                  std::span<std::byte>) const {
+  fail_internal(join_text(info_.name, ": has samples of one size, asked for a part of one"));
+}
+
 void Dataset::check_read(Split split, std::int64_t index, std::span<const std::uint8_t> pixels) const {
   ensure(index >= 0 && index < count(split), info_.name, ": asked for ", name_of(split), " sample ", index, " of ",
          count(split));

@@ -2,13 +2,16 @@
 // samples in memory: each read goes to the file, or draws. Knows nothing of networks, batches or augmentation.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/shape.h"
+#include "data/framing.h"
 
 namespace thimble {
 
@@ -24,6 +27,7 @@ struct DatasetInfo {
   std::int64_t test_count = 0;
   std::vector<float> mean;       // per channel, of pixels scaled to 0..1
   std::vector<float> deviation;  // standard deviation, likewise
+  std::string contents = {};     // tells lists of files apart that the counts cannot; empty: there is no list
 };
 
 class Dataset {
@@ -39,8 +43,18 @@ class Dataset {
 
   // Writes the pixels (H, W, C) of one sample and returns its label, below class_count(). UserError with file, offset,
   // found and wanted where the file does not hold what it promised. May be called from several threads at once;
-  // allocates only to fail.
+  // a data set of samples of one size allocates only to fail.
   virtual std::int32_t read(Split split, std::int64_t index, std::span<std::uint8_t> pixels) const = 0;
+
+  // Pictures of many sizes are brought to the sample's while they are read, through a window that the framing chooses,
+  // in a workspace that the caller provides for each thread.
+  virtual bool is_framed() const { return false; }
+  virtual Bytes workspace_bytes() const { return 0; }
+  virtual std::int32_t read_framed(Split split, std::int64_t index, const Framing& framing,
+                                   std::span<std::uint8_t> pixels, std::span<std::byte> workspace) const;
+
+  // What it holds beside workspaces once samples are read: names, and pages of code that nothing else brings in.
+  virtual Bytes resident_bytes() const { return 0; }
 
  protected:
   void check_read(Split split, std::int64_t index, std::span<const std::uint8_t> pixels) const;  // InternalError

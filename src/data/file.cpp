@@ -1,11 +1,13 @@
 #include "data/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -15,16 +17,6 @@ namespace thimble {
 namespace {
 
 std::string reason_of(int error) { return std::system_category().message(error); }
-
-int make_unnamed(const std::string& folder) {
-  const int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (descriptor >= 0) return descriptor;
-  // Some file systems know no unnamed files; there the name is taken away at once.
-  std::string pattern = join_path(folder, ".thimble-scratch-XXXXXX");
-  const int named = ::mkostemp(pattern.data(), O_CLOEXEC);
-  if (named >= 0) ::unlink(pattern.c_str());
-  return named;
-}
 
 }  // namespace
 
@@ -50,6 +42,16 @@ InputFile::InputFile(Descriptor descriptor, std::string path)
   size_ = status.st_size;
 }
 
+Descriptor open_scratch(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (descriptor >= 0) return Descriptor(descriptor);
+  // Some file systems know no unnamed files; there the name is taken away at once.
+  std::string pattern = join_path(folder, ".thimble-scratch-XXXXXX");
+  const int named = ::mkostemp(pattern.data(), O_CLOEXEC);
+  if (named >= 0) ::unlink(pattern.c_str());
+  return Descriptor(named);
+}
+
 void InputFile::read_at(std::int64_t offset, std::span<std::uint8_t> into) const {
   std::size_t done = 0;
   while (done < into.size()) {
@@ -67,7 +69,7 @@ ScratchFile::ScratchFile(std::span<const std::string> folders, std::string purpo
   std::string tried;
   for (const std::string& folder : folders) {
     if (folder.empty()) continue;
-    descriptor_ = Descriptor(make_unnamed(folder));
+    descriptor_ = open_scratch(folder);
     if (descriptor_.is_open()) {
       folder_ = folder;
       return;
@@ -91,6 +93,19 @@ void ScratchFile::append(std::span<const std::uint8_t> bytes) {
 
 InputFile ScratchFile::finish() && {
   return InputFile(std::move(descriptor_), join_text(purpose_, " (unpacked in ", folder_, ")"));
+}
+
+void for_each_entry(const std::string& folder, const std::function<void(std::string_view name)>& call) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
+  require(entries != nullptr, folder, ": cannot be opened (", reason_of(errno), "), wanted a readable folder");
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(entries.get());
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") call(name);
+  }
+  require(errno == 0, folder, ": cannot be read to its end: ", reason_of(errno));
 }
 
 bool is_file(const std::string& path) {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace thimble {
@@ -40,7 +42,11 @@ class InputFile {
   std::int64_t size_ = 0;
 };
 
-// A file without a name, gone when it is closed: nothing is left behind even after a kill.
+// A file without a name, gone when it is closed: nothing is left behind even after a kill. For reading and writing; not
+// open if the folder takes none, and errno says why.
+Descriptor open_scratch(const std::string& folder);
+
+// Such a file, written front to back.
 class ScratchFile {
  public:
   // In the first folder that takes one; `purpose` serves messages.
@@ -55,6 +61,9 @@ class ScratchFile {
   std::string folder_;
   std::int64_t written_ = 0;
 };
+
+// Calls for the name of everything in the folder but "." and "..", in whatever order the system has it.
+void for_each_entry(const std::string& folder, const std::function<void(std::string_view name)>& call);
 
 bool is_file(const std::string& path);
 bool is_folder(const std::string& path);

@@ -34,20 +34,34 @@ class FirstFailure {
 
 }  // namespace
 
-Loader::Loader(const Dataset& dataset, const LoaderOptions& options)
-    : dataset_(dataset), options_(options), normalizer_(dataset.info()) {
+LoaderMemory::LoaderMemory(const Dataset& dataset, int threads)
+    : threads_(threads),
+      pixels_(static_cast<std::size_t>(threads * dataset.info().sample_shape.count())),
+      workspaces_(static_cast<std::size_t>(threads * dataset.workspace_bytes())) {}
+
+Bytes loading_bytes(const Dataset& dataset, int threads) {
+  return threads * (dataset.info().sample_shape.count() + dataset.workspace_bytes()) + dataset.resident_bytes();
+}
+
+Loader::Loader(const Dataset& dataset, const LoaderOptions& options, LoaderMemory* memory)
+    : dataset_(dataset), options_(options), normalizer_(dataset.info()), memory_(memory) {
   const std::string& name = dataset.info().name;
   const Shape& shape = dataset.info().sample_shape;
   const std::int64_t samples = dataset.count(options.split);
   require(options.batch >= 1, name, ": found batch ", options.batch, ", wanted at least 1");
   require(!options.drop_last || options.batch <= samples, name, ": found batch ", options.batch,
           ", wanted at most the ", samples, " ", name_of(options.split), " samples, since the ragged batch is dropped");
-  require(options.augmentation == Augmentation::none || std::min(shape[0], shape[1]) > kCropPadding, name,
-          ": found images of ", to_text(shape), ", wanted sides above ", kCropPadding, " for crop-flip");
+  require(dataset.is_framed() || options.augmentation != Augmentation::resized_crop, name,
+          ": found augmentation resized-crop, wanted none or crop-flip: its samples are of one size");
+  require(
+      dataset.is_framed() || options.augmentation == Augmentation::none || std::min(shape[0], shape[1]) > kCropPadding,
+      name, ": found images of ", to_text(shape), ", wanted sides above ", kCropPadding, " for crop-flip");
   ensure(options.threads >= 1, "loader: ", options.threads, " threads");
+  if (memory_ == nullptr) memory_ = &own_memory_.emplace(dataset, options.threads);
+  ensure(options.threads <= memory_->threads(), "loader: ", options.threads, " threads with memory for ",
+         memory_->threads());
   batches_per_epoch_ = samples / options.batch;
   if (!options.drop_last && samples % options.batch != 0) ++batches_per_epoch_;
-  buffer_.resize(static_cast<std::size_t>(options.threads * shape.count()));
 }
 
 std::int64_t Loader::samples_in(LoaderPosition position) const {
@@ -74,14 +88,12 @@ std::int64_t Loader::sample_index(LoaderPosition position, std::int64_t place) c
 void Loader::fill(LoaderPosition position, std::int64_t first, std::int64_t count, const TensorView& images,
                   const TensorView& labels) {
   check(position, first, count, images, labels);
-  const auto sample_bytes = static_cast<std::size_t>(dataset_.info().sample_shape.count());
   FirstFailure failure;
   parallel(options_.threads, [&](int thread, int thread_count) {
-    const auto pixels = std::span(buffer_).subspan(static_cast<std::size_t>(thread) * sample_bytes, sample_bytes);
     const Range rows = part_of(count, thread, thread_count);
     std::int64_t row = rows.begin;
     try {
-      for (; row < rows.end; ++row) fill_row(position, first + row, row, pixels, images, labels);
+      for (; row < rows.end; ++row) fill_row(position, first + row, row, thread, images, labels);
     } catch (...) {
       failure.note(row);
     }
@@ -89,15 +101,21 @@ void Loader::fill(LoaderPosition position, std::int64_t first, std::int64_t coun
   failure.rethrow();
 }
 
-void Loader::fill_row(LoaderPosition position, std::int64_t place, std::int64_t row, std::span<std::uint8_t> pixels,
+std::int32_t Loader::read(std::int64_t epoch, std::int64_t sample, int thread) const {
+  if (!dataset_.is_framed()) return dataset_.read(options_.split, sample, memory_->pixels(thread));
+  return dataset_.read_framed(options_.split, sample, make_framing(options_.augmentation, options_.seed, epoch, sample),
+                              memory_->pixels(thread), memory_->workspace(thread));
+}
+
+void Loader::fill_row(LoaderPosition position, std::int64_t place, std::int64_t row, int thread,
                       const TensorView& images, const TensorView& labels) const {
   const Shape& shape = dataset_.info().sample_shape;
   const std::int64_t sample = sample_index(position, place);
-  labels.as<std::int32_t>()[row] = dataset_.read(options_.split, sample, pixels);
+  labels.as<std::int32_t>()[row] = read(position.epoch, sample, thread);
   CropFlip crop_flip;
-  if (options_.augmentation == Augmentation::crop_flip) {
-    crop_flip = draw_crop_flip(options_.seed, position.epoch, sample);
-  }
+  if (options_.augmentation != Augmentation::none) crop_flip = draw_crop_flip(options_.seed, position.epoch, sample);
+  if (dataset_.is_framed()) crop_flip.down = crop_flip.right = 0;  // the framing has cropped it
+  const std::span<const std::uint8_t> pixels = memory_->pixels(thread);
   const std::int64_t offset = row * shape.count();
   if (images.dtype == DType::f32) {
     write_image(pixels, shape, crop_flip, normalizer_, images.as<float>() + offset);

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "base/bytes.h"
@@ -30,9 +32,39 @@ struct LoaderPosition {
   friend bool operator==(const LoaderPosition&, const LoaderPosition&) = default;
 };
 
+// What loaders hold while they fill: a sample and a workspace a thread. Loaders that take turns may share it.
+class LoaderMemory {
+ public:
+  LoaderMemory(const Dataset& dataset, int threads);
+
+  std::span<std::uint8_t> pixels(int thread) { return part(pixels_, thread); }
+  std::span<std::byte> workspace(int thread) { return part(workspaces_, thread); }
+  int threads() const { return threads_; }
+  Bytes bytes() const { return static_cast<Bytes>(pixels_.size() + workspaces_.size()); }
+
+ private:
+  template <typename T>
+  std::span<T> part(std::vector<T>& all, int thread) const {
+    const std::size_t size = all.size() / static_cast<std::size_t>(threads_);
+    return std::span(all).subspan(static_cast<std::size_t>(thread) * size, size);
+  }
+
+  int threads_;
+  std::vector<std::uint8_t> pixels_;
+  std::vector<std::byte> workspaces_;
+};
+
+// What reading samples holds outside the arena, for the plan: the memory above and what the data set itself holds.
+Bytes loading_bytes(const Dataset& dataset, int threads);
+
 class Loader {
  public:
-  Loader(const Dataset& dataset, const LoaderOptions& options);  // the data set must outlive the loader
+  // Data set and memory must outlive the loader. The memory is for as many threads or more.
+  Loader(const Dataset& dataset, const LoaderOptions& options, LoaderMemory& memory)
+      : Loader(dataset, options, &memory) {}
+  Loader(const Dataset& dataset, const LoaderOptions& options) : Loader(dataset, options, nullptr) {}  // with its own
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
 
   std::int64_t batches_per_epoch() const { return batches_per_epoch_; }  // with the ragged one, unless dropped
   std::int64_t samples_in(LoaderPosition position) const;                // the batch size, or fewer in a ragged batch
@@ -46,19 +78,22 @@ class Loader {
   void fill(LoaderPosition position, std::int64_t first, std::int64_t count, const TensorView& images,
             const TensorView& labels);
 
-  Bytes buffer_bytes() const { return static_cast<Bytes>(buffer_.size()); }
+  Bytes buffer_bytes() const { return memory_->bytes(); }
 
  private:
+  Loader(const Dataset& dataset, const LoaderOptions& options, LoaderMemory* memory);  // null: with its own
   void check(LoaderPosition position, std::int64_t first, std::int64_t count, const TensorView& images,
              const TensorView& labels) const;
-  void fill_row(LoaderPosition position, std::int64_t place, std::int64_t row, std::span<std::uint8_t> pixels,
-                const TensorView& images, const TensorView& labels) const;
+  void fill_row(LoaderPosition position, std::int64_t place, std::int64_t row, int thread, const TensorView& images,
+                const TensorView& labels) const;
+  std::int32_t read(std::int64_t epoch, std::int64_t sample, int thread) const;
 
   const Dataset& dataset_;
   LoaderOptions options_;
   Normalizer normalizer_;
   std::int64_t batches_per_epoch_ = 0;
-  std::vector<std::uint8_t> buffer_;  // one sample a thread
+  std::optional<LoaderMemory> own_memory_;
+  LoaderMemory* memory_;
 };
 
 }  // namespace thimble

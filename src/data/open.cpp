@@ -11,6 +11,7 @@
 #include "data/cifar100.h"
 #include "data/file.h"
 #include "data/glyphs.h"
+#include "data/image_folder.h"
 #include "data/mnist.h"
 
 namespace thimble {
@@ -18,8 +19,7 @@ namespace {
 
 struct OpenArguments {
   std::string folder;
-  std::uint64_t seed = 0;
-  std::string scratch_folder;
+  const OpenOptions& options;
 };
 
 // A new data set is one entry in kKinds.
@@ -58,13 +58,14 @@ constinit const std::array<Kind, 4> kKinds = {{
      .contents = "train-images-idx3-ubyte, train-labels-idx1-ubyte and their t10k twins, plain or .gz",
      .under = kMnistFolders,
      .is_here = is_mnist_folder,
-     .open = [](const OpenArguments& arguments) { return open_mnist(arguments.folder, arguments.scratch_folder); }},
+     .open =
+         [](const OpenArguments& arguments) { return open_mnist(arguments.folder, arguments.options.scratch_folder); }},
     {.name = "glyphs",
      .about = "symbols drawn by the program, 32x32 colour, 10 classes; needs no files",
      .contents = "",
      .under = {},
      .is_here = nullptr,
-     .open = [](const OpenArguments& arguments) { return open_glyphs({.seed = arguments.seed}); }},
+     .open = [](const OpenArguments& arguments) { return open_glyphs({.seed = arguments.options.seed}); }},
 }};
 
 std::vector<std::string> places_of(const Kind& kind, const std::string& root) {
@@ -94,43 +95,43 @@ std::string find_folder(const Kind& kind, const std::string& root) {
                       nearest.empty() ? ". " : " ", "Known: ", known, ", or the path of a folder"));
 }
 
-std::unique_ptr<Dataset> open_named(const Kind& kind, const std::string& root, OpenArguments arguments) {
-  if (!kind.needs_files()) return kind.open(arguments);
+std::unique_ptr<Dataset> open_named(const Kind& kind, const OpenOptions& options) {
+  if (!kind.needs_files()) return kind.open({"", options});
+  const std::string& root = options.data_root;
   require(!root.empty(), "data set '", kind.name,
           "' is read from files, found no folder for data sets, wanted one that holds ", kind.contents,
           ": set THIMBLE_DATA or give the folder itself");
-  arguments.folder = find_folder(kind, root);
-  if (arguments.folder.empty()) {
+  const std::string folder = find_folder(kind, root);
+  if (folder.empty()) {
     std::string searched;
     for (const std::string& place : places_of(kind, root)) searched += join_text(searched.empty() ? "" : ", ", place);
     fail_user(join_text("data set '", kind.name, "' was not found, wanted ", kind.contents, " in one of: ", searched));
   }
-  return kind.open(arguments);
+  return kind.open({folder, options});
 }
 
-std::unique_ptr<Dataset> open_path(const std::string& path, OpenArguments arguments) {
+std::unique_ptr<Dataset> open_path(const std::string& path, const OpenOptions& options) {
   require(is_folder(path), path, ": found no such folder, wanted one that holds a data set");
   std::string wanted;
   for (const Kind& kind : kKinds) {
     if (!kind.needs_files()) continue;
-    arguments.folder = find_folder(kind, path);
-    if (!arguments.folder.empty()) return kind.open(arguments);
-    wanted += join_text(wanted.empty() ? "" : "; or ", kind.name, ": ", kind.contents);
+    const std::string folder = find_folder(kind, path);
+    if (!folder.empty()) return kind.open({folder, options});
+    wanted += join_text(kind.name, ": ", kind.contents, "; or ");
   }
-  fail_user(join_text(path, ": found no data set there, wanted ", wanted));
+  if (is_image_folder(path)) return open_image_folder(path, {options.picture, options.scratch_folder});
+  fail_user(join_text(path, ": found no data set there, wanted ", wanted, kImageFolderContents));
 }
 
 }  // namespace
 
-std::unique_ptr<Dataset> open_dataset(std::string_view name_or_path, const std::string& data_root, std::uint64_t seed,
-                                      const std::string& scratch_folder) {
-  const OpenArguments arguments{.folder = {}, .seed = seed, .scratch_folder = scratch_folder};
+std::unique_ptr<Dataset> open_dataset(std::string_view name_or_path, const OpenOptions& options) {
   for (const Kind& kind : kKinds) {
-    if (kind.name == name_or_path) return open_named(kind, data_root, arguments);
+    if (kind.name == name_or_path) return open_named(kind, options);
   }
   const std::string path(name_or_path);
   if (path.find('/') == std::string::npos && !is_folder(path)) fail_unknown(name_or_path);
-  return open_path(path, arguments);
+  return open_path(path, options);
 }
 
 std::vector<DatasetListing> list_datasets(const std::string& data_root) {

@@ -12,12 +12,16 @@
 
 namespace thimble {
 
-// A known name (looked for under data_root, which may be empty) or the path of a folder, whose contents say what it is.
-// Known names win: write
-// ./mnist for a folder of that name. `seed` is for data sets that are drawn. `scratch_folder` takes unpacked copies
-// where the data's own folder cannot. UserError lists the places searched, or the nearest name.
-std::unique_ptr<Dataset> open_dataset(std::string_view name_or_path, const std::string& data_root,
-                                      std::uint64_t seed = 0, const std::string& scratch_folder = "/tmp");
+struct OpenOptions {
+  std::string data_root = {};           // where known names are looked for; may be empty
+  std::uint64_t seed = 0;               // of data sets that are drawn
+  std::string scratch_folder = "/tmp";  // takes what the data's own folder cannot
+  Shape picture = {224, 224, 3};        // size of a sample, for pictures of many sizes; other data say it themselves
+};
+
+// A known name or the path of a folder, whose contents say what it is. Known names win: write ./mnist for a folder of
+// that name. UserError lists the places searched, or the nearest name.
+std::unique_ptr<Dataset> open_dataset(std::string_view name_or_path, const OpenOptions& options);
 
 struct DatasetListing {
   std::string_view name;

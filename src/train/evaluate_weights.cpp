@@ -38,6 +38,7 @@ EvaluationFacts evaluate_weights(const EvaluateOptions& options, const Dataset& 
   request.model.classes = dataset.class_count();
   request.train_samples = 0;
   request.test_samples = dataset.count(Split::test);
+  request.loading_bytes = loading_bytes(dataset, request.target.threads);
   request.sparsity = 0;  // files hold sparse tensors with their zeros
   require(request.test_samples > 0, dataset.info().name, ": has no test samples to evaluate with");
   CompileResult result = compile(request, ops, kernels);

@@ -132,7 +132,9 @@ std::vector<FieldText> texts_of(const RunRecord& record) {
 }  // namespace
 
 RunRecord record_of(const TrainOptions& options, const DatasetInfo& data, std::int64_t microbatch) {
-  return {.options = options, .data = data.name, .microbatch = microbatch, .build = build_id()};
+  // A list of files with one name changed is another data set, and a resume another run.
+  const std::string name = data.contents.empty() ? data.name : join_text(data.name, " #", data.contents);
+  return {.options = options, .data = name, .microbatch = microbatch, .build = build_id()};
 }
 
 void write_record(const RunRecord& record, JsonObject& object) {

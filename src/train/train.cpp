@@ -22,6 +22,7 @@ TrainOptions resolved(const TrainOptions& asked, const Dataset& dataset) {
   request.model.classes = dataset.class_count();
   request.train_samples = dataset.count(Split::train);
   request.test_samples = dataset.count(Split::test);
+  request.loading_bytes = loading_bytes(dataset, request.target.threads);
   options.learning_rate.iterations = options.iterations;
   require(options.iterations >= 1, "iterations: found ", options.iterations, ", wanted at least 1");
   require(std::isfinite(options.learning_rate.peak) && options.learning_rate.peak >= 0, "learning rate: found ",

@@ -40,11 +40,12 @@ Trainer::Trainer(const TrainOptions& options, const Dataset& dataset, Session& s
       observer_(observer),
       stop_(stop),
       test_samples_(dataset.count(Split::test)),
-      train_loader_(dataset, training_batches(options)),
+      loader_memory_(dataset, options.compile.target.threads),
+      train_loader_(dataset, training_batches(options), loader_memory_),
       pools_(sparse_pools(session.state())),
       checkpoint_(std::move(start.checkpoint)) {
   if (test_samples_ > 0) {
-    test_loader_.emplace(dataset, session.evaluation_batches(options.compile.target.threads));
+    test_loader_.emplace(dataset, session.evaluation_batches(options.compile.target.threads), loader_memory_);
   }
   if (!checkpoint_.empty()) saved_iteration_ = state_.iteration;
   if (!options.out_folder.empty()) folder_.emplace(options.out_folder, state_);

@@ -51,6 +51,7 @@ class Trainer {
   const std::atomic<bool>& stop_;
   std::int64_t test_samples_;
 
+  LoaderMemory loader_memory_;  // of both, which take turns
   Loader train_loader_;
   std::optional<Loader> test_loader_;
   std::optional<RunFolder> folder_;

@@ -226,6 +226,12 @@ TEST(Loader, RefusesWhatCannotBe) {
   EXPECT_EQ(Loader(*dataset, {.batch = 54}).batches_per_epoch(), 1);
 }
 
+TEST(Loader, RefusesResizedCropsOfSamplesOfOneSize) {
+  const auto dataset = small_glyphs();
+  expect_user_error([&] { Loader(*dataset, {.batch = 1, .augmentation = Augmentation::resized_crop}); },
+                    {"glyphs", "resized-crop", "wanted none or crop-flip"});
+}
+
 TEST(Loader, AViewOfTheWrongShapeOrTypeIsOurOwnError) {
   const auto dataset = small_glyphs();
   Loader loader(*dataset, {.batch = 10});

@@ -17,7 +17,7 @@ TEST(OpenDataset, FindsCifar10InTheRootItsOfficialFolderOrItsOwn) {
   for (const char* below : {"", "cifar-10-batches-bin/", "cifar10/", "cifar10/cifar-10-batches-bin/"}) {
     const TemporaryFolder root;
     write_fake_cifar(root, below);
-    EXPECT_EQ(open_dataset("cifar10", root.path())->count(Split::train), kFakeCifarTrain) << below;
+    EXPECT_EQ(open_dataset("cifar10", {.data_root = root.path()})->count(Split::train), kFakeCifarTrain) << below;
   }
 }
 
@@ -25,7 +25,7 @@ TEST(OpenDataset, FindsCifar100InTheRootItsOfficialFolderOrItsOwn) {
   for (const char* below : {"", "cifar-100-binary/", "cifar100/", "cifar100/cifar-100-binary/"}) {
     const TemporaryFolder root;
     write_fake_cifar100(root, below);
-    EXPECT_EQ(open_dataset("cifar100", root.path())->count(Split::train), kFakeCifar100Train) << below;
+    EXPECT_EQ(open_dataset("cifar100", {.data_root = root.path()})->count(Split::train), kFakeCifar100Train) << below;
   }
 }
 
@@ -33,7 +33,7 @@ TEST(OpenDataset, FindsMnistInTheRootOrItsFolders) {
   for (const char* below : {"", "mnist/", "MNIST/raw/"}) {
     const TemporaryFolder root;
     write_fake_mnist(root, Packing::gzip, below);
-    EXPECT_EQ(open_dataset("mnist", root.path())->count(Split::train), kFakeMnistTrain) << below;
+    EXPECT_EQ(open_dataset("mnist", {.data_root = root.path()})->count(Split::train), kFakeMnistTrain) << below;
   }
 }
 
@@ -42,14 +42,14 @@ TEST(OpenDataset, TellsAFolderByItsContents) {
   write_fake_cifar(cifar, "cifar-10-batches-bin/");
   write_fake_cifar100(cifar100, "cifar-100-binary/");
   write_fake_mnist(mnist, Packing::plain);
-  EXPECT_EQ(open_dataset(cifar100.path(), "")->info().name, "cifar100");
-  EXPECT_EQ(open_dataset(cifar.path(), "")->info().name, "cifar10");
-  EXPECT_EQ(open_dataset(cifar.path() + "/cifar-10-batches-bin/", "")->info().name, "cifar10");
-  EXPECT_EQ(open_dataset(mnist.path(), "")->info().name, "mnist");
+  EXPECT_EQ(open_dataset(cifar100.path(), {})->info().name, "cifar100");
+  EXPECT_EQ(open_dataset(cifar.path(), {})->info().name, "cifar10");
+  EXPECT_EQ(open_dataset(cifar.path() + "/cifar-10-batches-bin/", {})->info().name, "cifar10");
+  EXPECT_EQ(open_dataset(mnist.path(), {})->info().name, "mnist");
 }
 
 TEST(OpenDataset, DrawsGlyphsWithoutAnyFolder) {
-  const auto dataset = open_dataset("glyphs", "", 3), other = open_dataset("glyphs", "", 4);
+  const auto dataset = open_dataset("glyphs", {.seed = 3}), other = open_dataset("glyphs", {.seed = 4});
   EXPECT_EQ(dataset->info().name, "glyphs");
   std::array<std::uint8_t, 3072> pixels, others;
   dataset->read(Split::train, 0, pixels);
@@ -58,22 +58,22 @@ TEST(OpenDataset, DrawsGlyphsWithoutAnyFolder) {
 }
 
 TEST(OpenDataset, SuggestsTheNearestName) {
-  expect_user_error([] { open_dataset("cifar-10", ""); }, {"'cifar-10' is unknown", "did you mean 'cifar10'"});
-  expect_user_error([] { open_dataset("minst", ""); }, {"did you mean 'mnist'"});
-  expect_user_error([] { open_dataset("glyph", ""); }, {"did you mean 'glyphs'", "cifar10, cifar100, mnist, glyphs"});
+  expect_user_error([] { open_dataset("cifar-10", {}); }, {"'cifar-10' is unknown", "did you mean 'cifar10'"});
+  expect_user_error([] { open_dataset("minst", {}); }, {"did you mean 'mnist'"});
+  expect_user_error([] { open_dataset("glyph", {}); }, {"did you mean 'glyphs'", "cifar10, cifar100, mnist, glyphs"});
 }
 
 TEST(OpenDataset, ListsThePlacesItSearched) {
   const TemporaryFolder root;
-  expect_user_error([&] { open_dataset("cifar10", root.path()); },
+  expect_user_error([&] { open_dataset("cifar10", {.data_root = root.path()}); },
                     {"'cifar10' was not found", "data_batch_1.bin", root.path() + "/cifar-10-batches-bin"});
-  expect_user_error([] { open_dataset("mnist", ""); }, {"'mnist'", "THIMBLE_DATA"});
+  expect_user_error([] { open_dataset("mnist", {}); }, {"'mnist'", "THIMBLE_DATA"});
 }
 
 TEST(OpenDataset, RefusesAFolderThatIsMissingOrHoldsNothingKnown) {
   const TemporaryFolder folder;
-  expect_user_error([&] { open_dataset(folder.path() + "/none", ""); }, {"/none", "no such folder"});
-  expect_user_error([&] { open_dataset(folder.path(), ""); }, {folder.path(), "no data set", "cifar10:", "mnist:"});
+  expect_user_error([&] { open_dataset(folder.path() + "/none", {}); }, {"/none", "no such folder"});
+  expect_user_error([&] { open_dataset(folder.path(), {}); }, {folder.path(), "no data set", "cifar10:", "mnist:"});
 }
 
 TEST(ListDatasets, SaysWhereEachIsLookedForAndWhetherItIsThere) {
@@ -100,7 +100,7 @@ std::unique_ptr<Dataset> open_real(const char* name) {
   const auto listings = list_datasets(root);
   const bool is_there = std::any_of(listings.begin(), listings.end(),
                                     [&](const auto& listing) { return listing.name == name && listing.is_present; });
-  return is_there ? open_dataset(name, root) : nullptr;
+  return is_there ? open_dataset(name, {.data_root = root}) : nullptr;
 }
 
 // Share of each class, and the mean of the first channel, over `count` samples.

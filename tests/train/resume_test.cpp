@@ -273,6 +273,14 @@ TEST(RunRecord, OfARunFromBeforeThereWasClippingHasNone) {
   EXPECT_EQ(read_run(folder.path()).options.compile.optimizer.clip_norm, 0);
 }
 
+TEST(RunRecord, AListOfOtherFilesIsAnotherDataSet) {
+  DatasetInfo data = TinyDataset().info(), other = data;
+  data.contents = "1a";
+  other.contents = "2b";
+  const Differences differences = compare(record_of(short_run(""), data, 4), record_of(short_run(""), other, 4));
+  EXPECT_EQ(to_text(differences.forbidden), "data was \"tiny #1a\", is \"tiny #2b\"");
+}
+
 TEST(RunRecord, RefusesWhatMakesNoSense) {
   const TempFolder folder(fast_parent());
   publish_run(record_of(short_run(""), TinyDataset().info(), 4), folder.path());

@@ -33,7 +33,10 @@ class Arguments {
   // Flags that become whole only later: what a run resolved, as the options kept in its folder.
   void resolve(std::string_view name, std::string text);
 
-  const std::string& model() const { return model_; }  // empty: none was given
+  void give_word(std::string word) { words_.push_back(std::move(word)); }
+
+  const std::string& model() const { return model_; }               // empty: none was given
+  const std::vector<std::string>& words() const { return words_; }  // of verbs that take words instead of a model
   const GivenValue* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
   bool flag(std::string_view name) const;
@@ -48,6 +51,7 @@ class Arguments {
  private:
   Verb verb_;
   std::string model_;
+  std::vector<std::string> words_;
   Source model_source_ = Source::resumed;
   std::vector<GivenValue> values_;
 };

@@ -1,7 +1,5 @@
 // The verbs that list what there is.
-#include "cli/request.h"
 #include "cli/verbs.h"
-#include "data/open.h"
 #include "models/model.h"
 #include "ops/table.h"
 #include "report/json_writer.h"
@@ -114,38 +112,6 @@ ExitCode run_models(const Arguments& arguments) {
     json.end_array();
   } else {
     table.print(stdout, 0);
-  }
-  return ExitCode::good;
-}
-
-ExitCode run_data(const Arguments& arguments) {
-  const std::vector<DatasetListing> listings = list_datasets(data_root());
-  if (arguments.flag("json")) {
-    JsonWriter json(stdout);
-    json.begin_array();
-    for (const DatasetListing& listing : listings) {
-      json.begin_object();
-      json.text("name", listing.name);
-      json.text("about", listing.about);
-      json.boolean("present", listing.is_present);
-      listing.found.empty() ? json.null("found") : json.text("found", listing.found);
-      json.begin_array("places");
-      for (const std::string& place : listing.places) json.text({}, place);
-      json.end_array();
-      json.end_object();
-    }
-    json.end_array();
-    return ExitCode::good;
-  }
-  if (data_root().empty()) std::printf("THIMBLE_DATA is not set: it names the folder where data sets live.\n");
-  for (const DatasetListing& listing : listings) {
-    std::printf("%s: %s\n", std::string(listing.name).c_str(), std::string(listing.about).c_str());
-    if (!listing.found.empty()) {
-      std::printf("  found in %s\n", listing.found.c_str());
-    } else if (!listing.is_present) {
-      std::printf("  not found%s\n", listing.places.empty() ? "" : "; looked in:");
-      for (const std::string& place : listing.places) std::printf("    %s\n", place.c_str());
-    }
   }
   return ExitCode::good;
 }

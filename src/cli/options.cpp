@@ -37,6 +37,9 @@ constexpr OptionDef kOptions[] = {
     {"dropout", number, "P", "chance of a dropped activation, where the model has dropout (default 0)", kPlanning,
      problem, 0, 1},
 
+    {"from", text, "URL", "get: fetch from this folder of a web server, where the same files lie", set_of(Verb::data),
+     problem},
+
     {"memory", text, "SIZE",
      "budget of the whole process: 32MiB, 64MB, 1GiB, 80% (of the smallest limit this process is under) or auto (all "
      "of "

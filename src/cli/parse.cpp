@@ -22,6 +22,7 @@ void take_operand(const VerbDef& verb, std::string_view word, Arguments& argumen
   require(word.front() != '-', "option '", word, "' is not known; options have two dashes and whole names",
           word.size() > 3 ? hint(word.substr(1), option_names(verb.verb), "--") : ".");
   require(!verb.operand.empty(), "'", verb.name, "' takes no '", word, "', only options");
+  if (!verb.takes_model()) return arguments.give_word(std::string(word));
   require(arguments.model().empty(), "found a second model '", word, "' beside '", arguments.model(),
           "', wanted one; an option begins with two dashes");
   arguments.give_model(std::string(word), Source::command_line);

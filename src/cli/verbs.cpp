@@ -61,10 +61,13 @@ constexpr VerbDef kVerbs[] = {
      .run = run_ops},
     {.verb = Verb::data,
      .name = "data",
-     .operand = "",
-     .summary = "list the data sets and where they are looked for",
-     .about = "THIMBLE_DATA names the folder where data sets live.",
-     .examples = "  THIMBLE_DATA=~/data thimble data\n",
+     .operand = "[get NAME]",
+     .summary = "list the data sets and where they are looked for, or fetch one",
+     .about =
+         "THIMBLE_DATA names the folder where data sets live. 'get' fetches cifar10, cifar100 or mnist into it with "
+         "curl or wget, checks the SHA-256 and unpacks; stopped, it goes on where it was.",
+     .examples = "  THIMBLE_DATA=~/data thimble data\n"
+                 "  THIMBLE_DATA=~/data thimble data get cifar10\n",
      .run = run_data},
 };
 
@@ -147,7 +150,7 @@ std::string verb_help(const VerbDef& verb) {
     out += '\n';
     append_wrapped(out, verb.about, 0);
   }
-  if (!verb.operand.empty()) {
+  if (verb.takes_model()) {
     out += "\n";
     append_entry(out, std::string(verb.operand), "name of a network; 'thimble models' lists them");
   }

@@ -22,11 +22,13 @@ ExitCode run_data(const Arguments& arguments);
 struct VerbDef {
   Verb verb;
   std::string_view name;
-  std::string_view operand;  // "MODEL" or nothing
+  std::string_view operand;  // "MODEL", other words, or nothing
   std::string_view summary;
   std::string_view about;     // a paragraph for the verb's own help
   std::string_view examples;  // whole lines
   ExitCode (*run)(const Arguments&) = nullptr;
+
+  bool takes_model() const { return operand == "MODEL"; }
 };
 
 std::span<const VerbDef> verb_table();

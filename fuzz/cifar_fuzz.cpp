@@ -11,10 +11,10 @@
 
 namespace {
 
-using Bytes = std::span<const std::uint8_t>;
+using ByteSpan = std::span<const std::uint8_t>;
 
 // Repeats the given bytes over all records: the fuzzer need not find inputs of many kilobytes.
-thimble::InputFile make_file(Bytes bytes, std::uint8_t form, std::size_t record_bytes) {
+thimble::InputFile make_file(ByteSpan bytes, std::uint8_t form, std::size_t record_bytes) {
   std::vector<std::uint8_t> file(static_cast<std::size_t>(form & 3) * record_bytes);
   for (std::size_t i = 0; i < file.size() && !bytes.empty(); ++i) file[i] = bytes[i % bytes.size()];
   if ((form & 0x80) != 0 && !file.empty()) file.pop_back();
@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace thimble;
   constexpr std::size_t kRecord10 = 3073, kRecord100 = 3074;
   if (size < 6) return 0;
-  const Bytes rest(data + 6, size - 6);
+  const ByteSpan rest(data + 6, size - 6);
   try {
     std::vector<InputFile> train;
     for (int number = 0; number < 5; ++number) train.push_back(make_file(rest, data[number], kRecord10));

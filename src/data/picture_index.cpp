@@ -11,7 +11,6 @@ namespace thimble {
 namespace {
 
 constexpr std::size_t kLabelBytes = 4;
-constexpr std::size_t kLengthBytes = 2;
 constexpr std::array<std::string_view, 3> kRead = {"jpg", "jpeg", "png"};
 constexpr std::array<std::string_view, 12> kOther = {"bmp", "gif",  "webp", "tif",  "tiff", "jp2",
                                                      "jxl", "avif", "heic", "heif", "ppm",  "tga"};

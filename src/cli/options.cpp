@@ -42,16 +42,20 @@ constexpr OptionDef kOptions[] = {
 
     {"memory", text, "SIZE",
      "budget of the whole process: 32MiB, 64MB, 1GiB, 80% (of the smallest limit this process is under) or auto (all "
-     "of "
-     "it). Without it nothing is bounded",
+     "of it, followed as it moves). Without it nothing is bounded",
      kCompiling, memory},
+    {"control", text, "PIPE",
+     "named pipe that takes 'memory SIZE' and 'status' while training; made if absent. The plan keeps others ready",
+     kTrainAndPlan, memory},
     {"tensor-memory", text, "SIZE", "budget of the tensors alone, for comparison with papers", kPlanning, memory},
     {"microbatch", text, "N|auto",
      "samples that pass through the network at a time; auto chooses the fastest size that fits (default auto)",
      kPlanning, memory},
     {"recompute", word, "auto|none", "none: keep everything that backward reads (default auto)", kPlanning, memory},
     {"allow", list, "LEVER,...",
-     "levers that change the result, by name: microbatch-norm (batch norm's statistics are taken over each microbatch)",
+     "levers that change the result, by name: microbatch-norm (batch norm's statistics are taken over each "
+     "microbatch), "
+     "microbatch-change (a budget that changes may change the microbatch)",
      kPlanning, memory},
     {"precision", word, "f32|bf16", "of activations and their gradients (default f32)", kCompiling, memory},
     {"master", word, "f32|none",

@@ -91,11 +91,11 @@ Target make_target(const Arguments& arguments) {
 }
 
 std::set<std::string> allowed_levers(const Arguments& arguments) {
-  static const std::vector<std::string> kLevers = {"microbatch-norm"};
+  static const std::vector<std::string> kLevers = {"microbatch-norm", "microbatch-change"};
   const std::vector<std::string> given = arguments.list("allow");
   for (const std::string& lever : given) {
     require(std::find(kLevers.begin(), kLevers.end(), lever) != kLevers.end(), arguments.where("allow"),
-            ": there is no lever '", lever, "'", hint(lever, kLevers), " Known: microbatch-norm");
+            ": there is no lever '", lever, "'", hint(lever, kLevers), " Known: microbatch-norm, microbatch-change");
   }
   return {given.begin(), given.end()};
 }
@@ -191,6 +191,8 @@ Bytes budget_from(const std::string& text, Bytes limit, std::string_view where) 
   return static_cast<Bytes>(*share / 100 * static_cast<double>(limit));
 }
 
+bool follows_limits(const Arguments& arguments) { return arguments.text("memory", "") == "auto"; }
+
 std::string data_root() { return environment("THIMBLE_DATA", ""); }
 
 std::unique_ptr<Dataset> open_data(const Arguments& arguments) {
@@ -235,6 +237,10 @@ CompileRequest make_request(const Arguments& arguments, const Dataset* dataset) 
   if (const GivenValue* memory = arguments.find("memory"); memory != nullptr) {
     request.memory = budget_from(memory->text, memory_limit_bytes(), memory->where);
   }
+  const bool is_run = arguments.verb() == Verb::train || arguments.verb() == Verb::plan;
+  request.changing = is_run && (arguments.has("control") || follows_limits(arguments));
+  require(request.changing || !request.allowed.contains("microbatch-change"), arguments.where("allow"),
+          ": microbatch-change goes with a budget that changes: --control PIPE or --memory auto");
   return request;
 }
 

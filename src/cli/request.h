@@ -17,6 +17,8 @@ std::string data_root();  // THIMBLE_DATA; empty if it is not set
 CompileRequest make_request(const Arguments& arguments, const Dataset* dataset);
 TrainOptions make_train_options(const Arguments& arguments, const Dataset& dataset);
 
+bool follows_limits(const Arguments& arguments);  // --memory auto
+
 // The budget for `text`: an amount, a share of `limit`, or all of it.
 Bytes budget_from(const std::string& text, Bytes limit, std::string_view where);
 

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "cli/commanded_budget.h"
 #include "cli/config.h"
 #include "cli/fit.h"
 #include "cli/process.h"
@@ -101,7 +102,9 @@ class RunLog : public TrainLog {
     // What a resume needs for the same bits, however it is started.
     kept.resolve("threads", to_text(compiled.request.target.threads));
     kept.resolve("isa", to_text(name_of(compiled.request.target.isa)));
-    kept.resolve("microbatch", to_text(compiled.microbatch));
+    // A microbatch that may change is the checkpoint's own.
+    if (!compiled.request.allowed.contains("microbatch-change"))
+      kept.resolve("microbatch", to_text(compiled.microbatch));
     const std::string text = config_text(kept);
     Publication file(options_path(folder_));
     file.append(std::as_bytes(std::span(text)));
@@ -111,6 +114,19 @@ class RunLog : public TrainLog {
   std::string folder_;
   const Arguments& arguments_;
 };
+
+void tell_excess(const TrainResult& result, std::optional<Bytes> budget) {
+  Bytes peak = result.peak_resident_bytes;
+  for (const BudgetSegment& segment : result.segments) {
+    if (!segment.is_exceeded()) continue;
+    peak = *segment.peak_bytes;
+    budget = segment.budget;
+  }
+  std::fprintf(stderr,
+               "thimble: a fault of thimble's own, please report it: %s were resident, more than the budget of %s%s\n",
+               to_bytes_text(peak).c_str(), to_bytes_text(budget.value_or(0)).c_str(),
+               result.checkpoint.empty() ? "" : "; the state is saved");
+}
 
 ExitCode tell_end(const TrainResult& result, const TrainOptions& options) {
   switch (result.end) {
@@ -131,13 +147,7 @@ ExitCode tell_end(const TrainResult& result, const TrainOptions& options) {
                      options.out_folder.c_str());
       }
       return ExitCode::interrupted;
-    case TrainEnd::over_budget:
-      std::fprintf(
-          stderr,
-          "thimble: a fault of thimble's own, please report it: %s were resident, more than the budget of %s%s\n",
-          to_bytes_text(result.peak_resident_bytes).c_str(), to_bytes_text(options.compile.memory.value_or(0)).c_str(),
-          result.checkpoint.empty() ? "" : "; the state is saved");
-      return ExitCode::ours;
+    case TrainEnd::over_budget: tell_excess(result, options.compile.memory); return ExitCode::ours;
   }
   return ExitCode::ours;
 }
@@ -158,7 +168,10 @@ ExitCode run_train(const Arguments& given) {
   if (const Bytes limit = memory_limit_bytes(); options.compile.memory.value_or(0) > limit) {
     log.on_note(join_text("the budget is more than the ", to_mib(limit), " that this process may use at all"));
   }
-  const TrainResult result = train(options, *dataset, op_table(), cpu_kernels(), log, stop_on_signal());
+  std::optional<CommandedBudget> budget;
+  if (options.compile.changing) budget.emplace(arguments.text("control", ""), follows_limits(arguments));
+  const TrainResult result =
+      train(options, *dataset, op_table(), cpu_kernels(), log, stop_on_signal(), budget ? &*budget : nullptr);
   const bool writes_json = arguments.flag("json");
   if (result.end == TrainEnd::does_not_fit) {
     writes_json ? refuse_as_json(options.compile, result.compile)

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "compile/ladder.h"
 #include "compile/phases.h"
+#include "compile/point.h"
 #include "compile/reserve.h"
 #include "grad/optimizer.h"
 #include "memory/make_plan.h"
@@ -37,22 +39,13 @@ struct CompileRequest {
   DType precision = DType::f32;
   Master master = Master::f32;
   double sparsity = 0;
-  std::set<std::string> allowed;  // levers the user allows by name: "microbatch-norm"
+  std::set<std::string> allowed;  // levers the user allows by name: "microbatch-norm", "microbatch-change"
   Target target;
   std::optional<Bytes> memory;         // budget of the whole process; none: unconstrained
   std::optional<Bytes> tensor_memory;  // budget of the arena alone, for comparison with papers; none: unconstrained
+  bool changing = false;               // the budget may change while training: a ladder of plans is kept
   bool recompute = true;               // false: only what is never kept is made anew
   Configuration configuration;
-};
-
-struct PointSummary {
-  std::int64_t microbatch = 0;
-  Bytes arena_bytes = 0;
-  Bytes lower_bound_bytes = 0;
-  Bytes process_bytes = 0;  // arena and reserve: the budget that this point needs
-  double seconds = 0;       // predicted, for one iteration
-  double recompute_flops_ratio = 0;
-  std::string strategy;
 };
 
 struct Compiled {
@@ -68,6 +61,7 @@ struct Compiled {
   Bytes baseline_bytes = 0;
   double flops_per_sample = 0;  // forward, backward and update, without recomputation
   std::vector<PassReport> passes;
+  Ladder ladder;  // empty unless the budget may change
 };
 
 // Whether it fits is an expected outcome, hence a value.

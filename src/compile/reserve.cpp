@@ -20,7 +20,7 @@ Reserve predict_reserve(const ReserveFacts& facts) {
   Reserve reserve;
   reserve.code = kCode + facts.resident_kernel_bytes;
   reserve.libraries = kLibraries;
-  reserve.heap = kBaseHeap + kHeapPerStep * facts.step_count + facts.loading_bytes;
+  reserve.heap = kBaseHeap + kHeapPerStep * facts.step_count + facts.loading_bytes + facts.ladder_bytes;
   reserve.stacks = kStackPerThread * (facts.target.threads + 1);
   reserve.tables = round_up(facts.arena_bytes / kPageTableShare, 4096);
   const Bytes sum = reserve.code + reserve.libraries + reserve.heap + reserve.stacks + reserve.tables;

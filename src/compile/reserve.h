@@ -24,6 +24,7 @@ struct ReserveFacts {
   std::int64_t step_count = 0;      // of all phases
   Bytes loading_bytes = 0;          // the loader's buffers and what a data set holds: decoders, names
   Bytes resident_kernel_bytes = 0;  // code and descriptors that kernels hold outside the arena
+  Bytes ladder_bytes = 0;           // other plans that are held ready
 };
 
 Reserve predict_reserve(const ReserveFacts& facts);

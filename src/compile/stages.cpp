@@ -63,6 +63,18 @@ Bytes Stages::persistent_bytes() const {
   return bytes;
 }
 
+Bytes Stages::resident_kernel_bytes() const {
+  Bytes bytes = 0;
+  for (const Choice& choice : busiest().selected().choices) bytes += choice.resident;
+  return bytes;
+}
+
+std::int64_t Stages::node_count() const {
+  std::int64_t count = 0;
+  for (const auto& selected : selected_) count += selected->graph().node_count();
+  return count;
+}
+
 void Stages::add_phase(const Phase& phase) {
   for (const auto& known : selected_) {
     if (known->training.phase == phase) return;
@@ -159,37 +171,62 @@ Stages::Planned Stages::plan(const NamedKeep& named, const std::string& strategy
     }
   }
   point.recompute_flops_ratio = recomputed / std::max(flops - recomputed, 1.0);
-  ReserveFacts facts{
+  ReserveFacts& facts = planned.facts;
+  facts = {
       .target = request_.target, .arena_bytes = planned.plans.arena_bytes, .loading_bytes = request_.loading_bytes};
   for (std::size_t p = 0; p < schedules.size(); ++p)
     facts.step_count += static_cast<std::int64_t>(schedules[p].steps.size());
-  for (const Choice& choice : busiest().selected().choices) facts.resident_kernel_bytes += choice.resident;
+  facts.resident_kernel_bytes = resident_kernel_bytes();
   planned.reserve = predict_reserve(facts);
   point.process_bytes = point.arena_bytes + planned.reserve.total();
   return planned;
 }
 
+void Stages::verify(const PlanSet& plans) const {
+  std::vector<std::vector<Bytes>> workspaces;
+  std::vector<PhaseToVerify> phases;
+  workspaces.reserve(selected_.size());
+  for (const auto& selected : selected_) {
+    std::vector<Bytes>& bytes = workspaces.emplace_back();
+    for (const Choice& choice : selected->choices) bytes.push_back(choice.workspace);
+    phases.push_back({&selected->training, bytes});
+  }
+  verify_plan(phases, plans);
+}
+
+PackedPlans Stages::packed(const PlanSet& plans) const {
+  const Configuration& configuration = request_.configuration;
+  const bool has_buffers = configuration.poison || configuration.guard;
+  PackedPlans result;
+  result.arena_bytes = plans.arena_bytes;
+  for (std::size_t p = 0; p < selected_.size(); ++p) {
+    result.phases.push_back(
+        pack(selected_[p]->graph(), plans.phases[p], has_buffers ? PackedBuffers::listed : PackedBuffers::left_out));
+  }
+  return result;
+}
+
+std::vector<Selected> Stages::finish_phases() {
+  schedulers_.clear();
+  std::vector<Selected> phases;
+  for (auto& selected : selected_) phases.push_back(std::move(*selected));
+  selected_.clear();
+  return phases;
+}
+
 Compiled Stages::finish(Planned planned) {
+  verify(planned.plans);
   Compiled compiled;
   compiled.request = request_;
   compiled.microbatch = microbatch_;
   compiled.evaluation_samples = evaluation_samples_;
   compiled.tensors = std::move(tensors_);
   compiled.sparse_tensors = std::move(sparse_tensors_);
-  for (auto& selected : selected_) compiled.phases.push_back(std::move(*selected));
+  compiled.phases = finish_phases();
   compiled.plans = std::move(planned.plans);
   compiled.point = std::move(planned.point);
   compiled.reserve = planned.reserve;
   compiled.passes = std::move(reports_);
-  std::vector<std::vector<Bytes>> workspaces;
-  for (const Selected& selected : compiled.phases) {
-    std::vector<Bytes>& bytes = workspaces.emplace_back();
-    for (const Choice& choice : selected.choices) bytes.push_back(choice.workspace);
-  }
-  std::vector<PhaseToVerify> phases;
-  for (std::size_t p = 0; p < compiled.phases.size(); ++p)
-    phases.push_back({&compiled.phases[p].training, workspaces[p]});
-  verify_plan(phases, compiled.plans);
   return compiled;
 }
 

@@ -15,11 +15,14 @@ class Stages {
   Stages(const CompileRequest& request, std::int64_t microbatch, OpTable ops, KernelTable kernels);
 
   std::int64_t microbatch() const { return microbatch_; }
+  std::int64_t evaluation_samples() const { return evaluation_samples_; }
   const Scheduler& busiest() const {
     return *schedulers_[busiest_];
   }  // the phase with the highest peak when all is kept
   BufferOptions buffers() const;
   Bytes persistent_bytes() const;  // of the busiest phase
+  Bytes resident_kernel_bytes() const;
+  std::int64_t node_count() const;  // of all phases
 
   NamedKeep by_name(std::span<const Keep> keep) const;  // from the busiest phase's values
   std::vector<Keep> on_busiest(const NamedKeep& keep) const;
@@ -30,12 +33,18 @@ class Stages {
   struct Planned {
     PlanSet plans;
     PointSummary point;
+    ReserveFacts facts;
     Reserve reserve;
   };
   Planned plan(const NamedKeep& keep, const std::string& strategy) const;
 
-  // Moves everything out for the executor. The plan must have been verified.
+  void verify(const PlanSet& plans) const;  // InternalError if a plan does not do what its phase demands
+  PackedPlans packed(const PlanSet& plans) const;
+
+  // Verifies the plan and moves everything out for the executor.
   Compiled finish(Planned planned);
+  // Moves the phases alone out, for an executor that has plans of another microbatch too.
+  std::vector<Selected> finish_phases();
 
   const std::vector<std::string>& sparse_tensors() const { return sparse_tensors_; }
   bool batch_coupled() const { return batch_coupled_; }

@@ -10,7 +10,14 @@
 namespace thimble {
 namespace {
 
-// Every persistent storage of every phase, once, in the order of first appearance.
+// State first, then what is dead between iterations, and by name within each: state lies at the same place whatever the
+// microbatch, so that a run may change it.
+bool lies_below(const PersistentPlace& a, const PersistentPlace& b) {
+  const auto is_brief = [](Role role) { return role == Role::accumulator || role == Role::metric; };
+  return is_brief(a.role) != is_brief(b.role) ? is_brief(b.role) : a.name < b.name;
+}
+
+// Every persistent storage of every phase, once.
 void place_persistents(std::span<const ScheduledPhase> phases, PlanSet& set) {
   std::map<std::string, std::size_t> known;
   for (const ScheduledPhase& phase : phases) {
@@ -21,13 +28,17 @@ void place_persistents(std::span<const ScheduledPhase> phases, PlanSet& set) {
       const std::string name = storage_name(graph, ValueId{v});
       const auto [entry, is_new] = known.emplace(name, set.persistents.size());
       if (is_new) {
-        set.persistents.push_back({name, value.role, value.type, {set.persistent_bytes, value.type.bytes()}});
-        set.persistent_bytes += round_up(value.type.bytes(), kAlignment);
+        set.persistents.push_back({name, value.role, value.type, {0, value.type.bytes()}});
       } else {
         ensure(set.persistents[entry->second].type == value.type, "plan: '", name,
                "' has two types: ", to_text(set.persistents[entry->second].type), " and ", to_text(value.type));
       }
     }
+  }
+  std::sort(set.persistents.begin(), set.persistents.end(), lies_below);
+  for (PersistentPlace& persistent : set.persistents) {
+    persistent.place.offset = set.persistent_bytes;
+    set.persistent_bytes += round_up(persistent.place.bytes, kAlignment);
   }
 }
 

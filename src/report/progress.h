@@ -21,6 +21,7 @@ class Progress {
  public:
   Progress(const ProgressStyle& style, std::optional<Bytes> budget) : style_(style), budget_(budget) {}
 
+  void set_budget(std::optional<Bytes> budget) { budget_ = budget; }
   void show(const IterationFacts& facts);
   // A line of its own, above the bar.
   void say(const std::string& line);

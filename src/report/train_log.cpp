@@ -21,6 +21,30 @@ void print_header(std::FILE* out, const TrainOptions& options, const DatasetInfo
   std::fflush(out);
 }
 
+std::string budget_text(const std::optional<Bytes>& budget) { return budget ? to_mib(*budget) : "none"; }
+
+std::string delay_text(const BudgetSegment& segment) {
+  return join_text(segment.delay_microbatches, segment.delay_microbatches == 1 ? " microbatch" : " microbatches",
+                   format(", %.3f s", segment.delay_seconds));
+}
+
+// Every budget the run was under, with the promise made for it and what was measured.
+void print_segments(std::FILE* out, const std::vector<BudgetSegment>& segments) {
+  Table table;
+  table.add({"from iteration", "budget", "promised", "measured", "", "microbatch", "delay"});
+  for (const BudgetSegment& segment : segments) {
+    const bool is_first = &segment == &segments.front();
+    table.add({with_commas(segment.iteration), budget_text(segment.budget), to_mib(segment.promised_bytes),
+               segment.peak_bytes ? to_mib(*segment.peak_bytes) : "-",
+               segment.is_exceeded()                  ? "EXCEEDED"
+               : segment.budget && segment.peak_bytes ? "held"
+                                                      : "",
+               to_text(segment.microbatch), is_first ? "" : delay_text(segment)});
+  }
+  std::fprintf(out, "\n");
+  table.print(out, 0);
+}
+
 double share(Bytes a, Bytes b) { return static_cast<double>(a) / static_cast<double>(b > 0 ? b : 1); }
 
 }  // namespace
@@ -53,6 +77,15 @@ void TrainLog::on_checkpoint(const std::string& path) {
   if (!is_quiet_) progress_.say("saved   " + path);
 }
 
+void TrainLog::on_budget(const BudgetSegment& left, const BudgetSegment& entered) {
+  progress_.set_budget(entered.budget);
+  if (is_quiet_) return;
+  progress_.say(join_text("budget  ", budget_text(left.budget), " -> ", budget_text(entered.budget), " in iteration ",
+                          entered.iteration, ": arena ", to_mib(left.arena_bytes), " -> ", to_mib(entered.arena_bytes),
+                          ", microbatch ", entered.microbatch, ", after ", delay_text(entered), "; before at most ",
+                          left.peak_bytes ? to_mib(*left.peak_bytes) + " resident" : "(not measured)"));
+}
+
 void TrainLog::print_closing(const TrainResult& result) {
   progress_.finish();
   if (is_quiet_ || !figures_) return;
@@ -65,10 +98,12 @@ void TrainLog::print_closing(const TrainResult& result) {
       format("arena: %.1f times less", share(figures_->baseline_bytes, figures_->tensor_bytes)));
   add("promised", figures_->process_bytes, "arena and reserve");
   add("measured", result.peak_resident_bytes, "the most that was resident, ever");
-  if (figures_->budget_bytes)
+  const bool has_changed = result.segments.size() > 1;
+  if (figures_->budget_bytes && !has_changed)
     add("budget", *figures_->budget_bytes, result.peak_resident_bytes <= *figures_->budget_bytes ? "held" : "EXCEEDED");
   std::fprintf(out_, "\n");
   table.print(out_, 0);
+  if (has_changed) print_segments(out_, result.segments);
   std::fprintf(out_, "%s iterations, loss %.4f", with_commas(result.iterations).c_str(), result.train_loss);
   if (result.samples_per_second > 0) std::fprintf(out_, ", %.1f samples/s", result.samples_per_second);
   if (result.test_accuracy) std::fprintf(out_, ", test accuracy %.2f %%", 100 * *result.test_accuracy);
@@ -76,11 +111,33 @@ void TrainLog::print_closing(const TrainResult& result) {
   if (!result.checkpoint.empty()) std::fprintf(out_, "newest checkpoint: %s\n", result.checkpoint.c_str());
 }
 
+namespace {
+
+void write_segments(JsonWriter& json, const std::vector<BudgetSegment>& segments) {
+  json.begin_array("segments");
+  for (const BudgetSegment& segment : segments) {
+    json.begin_object();
+    json.integer("iteration", segment.iteration);
+    json.optional_integer("budget_bytes", segment.budget);
+    json.integer("promised_bytes", segment.promised_bytes);
+    json.integer("arena_bytes", segment.arena_bytes);
+    json.optional_integer("peak_rss_bytes", segment.peak_bytes);
+    json.integer("microbatch", segment.microbatch);
+    json.integer("delay_microbatches", segment.delay_microbatches);
+    json.number("delay_seconds", segment.delay_seconds);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+}  // namespace
+
 void write_train_json(JsonWriter& json, const PlanFigures& figures, const TrainResult& result) {
   json.begin_object();
   write_plan_fields(json, figures, true);
   json.integer("arena_bytes", result.arena_bytes);
   json.integer("peak_rss_bytes", result.peak_resident_bytes);
+  write_segments(json, result.segments);
   json.number("samples_per_second", result.samples_per_second);
   json.integer("iterations", result.iterations);
   json.number("train_loss", result.train_loss);

@@ -18,6 +18,7 @@ class TrainLog : public TrainObserver {
   void on_iteration(const IterationFacts& facts) override { progress_.show(facts); }
   void on_evaluation(const EvaluationFacts& facts) override;
   void on_checkpoint(const std::string& path) override;
+  void on_budget(const BudgetSegment& left, const BudgetSegment& entered) override;
 
   // None before the run was compiled.
   const std::optional<PlanFigures>& figures() const { return figures_; }

@@ -1,5 +1,5 @@
-// The one block of memory. Mapped once; touched before the first iteration, so that a limit is met at the start or not
-// at all.
+// The one block of memory. Its addresses are reserved once; what is in use is touched before the first iteration, so
+// that a limit is met at the start or not at all.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,30 @@ namespace thimble {
 
 class Arena {
  public:
-  explicit Arena(Bytes bytes);  // maps, does not touch; UserError if the system refuses
+  // Maps, does not touch; UserError if the system refuses. `capacity`: the most it may ever be resized to; costs
+  // addresses only.
+  explicit Arena(Bytes bytes, Bytes capacity = 0);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
   void touch() noexcept;  // writes to every page
+
+  // What lies below both sizes stays. Shrinking gives memory back to the system; growing touches what is new. False if
+  // the system refuses to let it grow: then nothing has changed.
+  bool resize(Bytes bytes) noexcept;
+
   std::byte* data() const { return data_; }
   Bytes bytes() const { return bytes_; }
 
  private:
+  bool open(Bytes from, Bytes to) noexcept;
+  void touch(Bytes from, Bytes to) noexcept;
+
   std::byte* data_ = nullptr;
   Bytes bytes_ = 0;
-  Bytes mapped_ = 0;
+  Bytes mapped_ = 0;    // of which all pages may be used
+  Bytes reserved_ = 0;  // addresses
 };
 
 }  // namespace thimble

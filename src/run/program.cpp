@@ -38,12 +38,39 @@ Program::Program(std::span<const Selected> phases, const PlanSet& set, Arena& ar
   ensure(phases.size() == set.phases.size() && arena.bytes() >= set.arena_bytes,
          "program: plan and arena do not belong together");
   threads_ = phases.empty() ? 1 : phases[0].target.threads;
-  for (const PersistentPlace& persistent : set.persistents) {
+  add_phases(phases);
+  const bool has_buffers = options.poison || options.guard > 0;
+  first_.arena_bytes = set.arena_bytes;
+  for (std::size_t p = 0; p < phases.size(); ++p) {
+    const PackedBuffers buffers = has_buffers ? PackedBuffers::listed : PackedBuffers::left_out;
+    first_.phases.push_back(pack(phases[p].graph(), set.phases[p], buffers));
+  }
+  enter(first_, set.persistents);
+}
+
+void Program::add_phases(std::span<const Selected> phases) {
+  for (const Selected& selected : phases) {
+    const auto is_same = [&](const BoundPhase& known) { return known.phase == selected.training.phase; };
+    if (std::none_of(phases_.begin(), phases_.end(), is_same)) phases_.push_back(bind(selected));
+  }
+}
+
+void Program::enter(const PackedPlans& plans, std::span<const PersistentPlace> persistents) {
+  ensure(arena_.bytes() >= plans.arena_bytes, "program: found an arena of ", arena_.bytes(), " bytes, wanted ",
+         plans.arena_bytes);
+  for (BoundPhase& bound : phases_) {
+    const auto same = std::find_if(plans.phases.begin(), plans.phases.end(),
+                                   [&](const PackedPhase& packed) { return packed.phase == bound.phase; });
+    bound.plan = same == plans.phases.end() ? nullptr : &*same;
+  }
+  persistents_.clear();
+  for (const PersistentPlace& persistent : persistents) {
     persistents_.push_back({persistent.name,
                             persistent.role,
-                            {arena.data() + persistent.place.offset, persistent.type.dtype, persistent.type.shape}});
+                            {arena_.data() + persistent.place.offset, persistent.type.dtype, persistent.type.shape}});
   }
-  for (std::size_t p = 0; p < phases.size(); ++p) phases_.push_back(bind(phases[p], set.phases[p]));
+  if (options_.guard > 0) set_guards();
+  if (&plans != &first_) first_ = {};
 }
 
 const KernelState* Program::state_for(const Selected& selected, NodeId id) {
@@ -69,91 +96,87 @@ const KernelState* Program::state_for(const Selected& selected, NodeId id) {
   return states_.back().state.get();
 }
 
-Program::BoundPhase Program::bind(const Selected& selected, const PhasePlan& plan) {
+std::uint32_t Program::type_index(const Type& type) {
+  const auto known = std::find(types_.begin(), types_.end(), type);
+  const auto index = static_cast<std::uint32_t>(known - types_.begin());
+  if (known == types_.end()) types_.push_back(type);
+  return index;
+}
+
+Program::BoundPhase Program::bind(const Selected& selected) {
   const Graph& graph = selected.graph();
   BoundPhase bound;
-  bound.phase = plan.phase;
-  const auto view_at = [&](const Place& place, const Type& type) {
-    return TensorView{arena_.data() + place.offset, type.dtype, type.shape};
-  };
-  for (const PlannedStep& step : plan.steps) {
-    const Node& node = graph.node(step.node);
+  bound.phase = selected.training.phase;
+  bound.nodes.resize(static_cast<std::size_t>(graph.node_count()));
+  for (std::int32_t n = 0; n < graph.node_count(); ++n) {
+    const Node& node = graph.node(NodeId{n});
     if (node.op->is_view) continue;
-    const Choice& choice = selected.choice(step.node);
-    BoundStep entry;
+    const Choice& choice = selected.choice(NodeId{n});
+    BoundNode& entry = bound.nodes[static_cast<std::size_t>(n)];
     entry.run = choice.kernel != nullptr ? choice.kernel->run : run_reference;
-    entry.state = state_for(selected, step.node);
-    entry.first_view = static_cast<std::uint32_t>(bound.views.size());
-    entry.input_count = static_cast<std::uint16_t>(step.in.size());
-    entry.output_count = static_cast<std::uint16_t>(step.out.size());
-    entry.workspace = step.workspace.bytes > 0 ? arena_.data() + step.workspace.offset : nullptr;
-    for (std::size_t k = 0; k < step.in.size(); ++k)
-      bound.views.push_back(view_at(step.in[k], graph.value(node.inputs[k]).type));
-    for (std::size_t k = 0; k < step.out.size(); ++k)
-      bound.views.push_back(view_at(step.out[k], graph.value(node.outputs[k]).type));
-    bound.steps.push_back(entry);
+    entry.state = state_for(selected, NodeId{n});
+    entry.first_type = static_cast<std::uint32_t>(bound.types.size());
+    entry.input_count = static_cast<std::uint16_t>(node.inputs.size());
+    entry.output_count = static_cast<std::uint16_t>(node.outputs.size());
+    for (const ValueId value : node.inputs) bound.types.push_back(type_index(graph.value(value).type));
+    for (const ValueId value : node.outputs) bound.types.push_back(type_index(graph.value(value).type));
+    views_.resize(std::max(views_.size(), node.inputs.size() + node.outputs.size()));
   }
-  bound.views.shrink_to_fit();
-  for (const PlannedInput& input : plan.inputs) {
-    bound.inputs.push_back({graph.value(input.value).name, view_at(input.place, graph.value(input.value).type)});
-  }
-  if (options_.poison) {
-    // Step numbers of the plan count views, which are not bound.
-    std::vector<std::int32_t> bound_index;
-    std::int32_t next = -1;
-    for (const PlannedStep& step : plan.steps) bound_index.push_back(graph.node(step.node).op->is_view ? next : ++next);
-    for (const PlannedBuffer& buffer : plan.buffers) {
-      bound.poisoned.push_back({bound_index[static_cast<std::size_t>(buffer.last_step)], buffer.place});
-    }
-    std::stable_sort(bound.poisoned.begin(), bound.poisoned.end(),
-                     [](const Poisoned& a, const Poisoned& b) { return a.step < b.step; });
-  }
-  if (options_.guard > 0) {
-    for (const PlannedBuffer& buffer : plan.buffers) {
-      bound.guards.push_back({buffer.place.offset - options_.guard, options_.guard});
-      bound.guards.push_back({round_up(buffer.place.end(), 64), options_.guard});
-    }
-    // Guards are checked for the first phase only: other phases lay their buffers elsewhere in the same arena.
-    if (phases_.empty()) {
-      for (const Place& guard : bound.guards)
-        std::memset(arena_.data() + guard.offset, static_cast<int>(kGuardByte), static_cast<std::size_t>(guard.bytes));
-    }
+  bound.types.shrink_to_fit();
+  for (std::int32_t v = 0; v < graph.value_count(); ++v) {
+    const Value& value = graph.value(ValueId{v});
+    if (value.role == Role::input || value.role == Role::label)
+      bound.inputs.push_back({value.name, ValueId{v}, value.type});
   }
   return bound;
 }
 
 int Program::phase_index(const Phase& phase) const {
   for (std::size_t p = 0; p < phases_.size(); ++p) {
-    if (phases_[p].phase == phase) return static_cast<int>(p);
+    if (phases_[p].phase == phase && phases_[p].plan != nullptr) return static_cast<int>(p);
   }
   return -1;
 }
 
 Status Program::run(int index, const RunScalars& scalars) const noexcept {
   const BoundPhase& phase = phases_[static_cast<std::size_t>(index)];
+  const std::vector<std::uint32_t>& words = phase.plan->words;
   std::size_t next_poison = 0;
-  for (std::size_t s = 0; s < phase.steps.size(); ++s) {
-    const BoundStep& step = phase.steps[s];
-    const TensorView* views = phase.views.data() + step.first_view;
-    const Call call{
-        {views, step.input_count}, {views + step.input_count, step.output_count}, step.workspace, &scalars, threads_};
-    const Status status = step.run(*step.state, call);
+  std::int32_t step = 0;
+  for (std::size_t word = 0; word < words.size(); ++step) {
+    const BoundNode& node = phase.nodes[words[word++]];
+    const std::size_t view_count = std::size_t{node.input_count} + node.output_count;
+    for (std::size_t k = 0; k < view_count; ++k) {
+      const Type& type = types_[phase.types[node.first_type + k]];
+      views_[k] = {at(words[word++]), type.dtype, type.shape};
+    }
+    const std::uint32_t workspace = words[word++];
+    const Call call{{views_.data(), node.input_count},
+                    {views_.data() + node.input_count, node.output_count},
+                    workspace == kNoWorkspace ? nullptr : at(workspace),
+                    &scalars,
+                    threads_};
+    const Status status = node.run(*node.state, call);
     if (status != Status::good) return status;
-    if (options_.poison) poison(phase, static_cast<std::int32_t>(s), next_poison);
+    if (options_.poison) poison(*phase.plan, step, next_poison);
   }
   return Status::good;
 }
 
-void Program::poison(const BoundPhase& phase, std::int32_t step, std::size_t& next) const noexcept {
-  for (; next < phase.poisoned.size() && phase.poisoned[next].step <= step; ++next) {
-    const Place& place = phase.poisoned[next].place;
+void Program::poison(const PackedPhase& plan, std::int32_t step, std::size_t& next) const noexcept {
+  for (; next < plan.buffers.size() && plan.buffers[next].last_step <= step; ++next) {
+    const Place& place = plan.buffers[next].place;
     std::memset(arena_.data() + place.offset, kPoisonByte, static_cast<std::size_t>(place.bytes));
   }
 }
 
 TensorView Program::input(int phase, std::string_view name) const {
-  for (const BoundInput& input : phases_[static_cast<std::size_t>(phase)].inputs) {
-    if (input.name == name) return input.view;
+  const BoundPhase& bound = phases_[static_cast<std::size_t>(phase)];
+  for (const BoundInput& input : bound.inputs) {
+    if (input.name != name) continue;
+    for (const PackedInput& packed : bound.plan->inputs) {
+      if (packed.value == input.value) return {at(packed.unit), input.type.dtype, input.type.shape};
+    }
   }
   fail_internal(join_text("program: the phase has no input '", name, "'"));
 }
@@ -169,12 +192,28 @@ TensorView Program::persistent(std::string_view name) const {
   fail_internal(join_text("program: there is no persistent value '", name, "'"));
 }
 
+// Guards are checked for the first phase only: other phases lay their buffers elsewhere in the same arena.
+template <typename Visit>
+void Program::for_each_guard(Visit visit) const {
+  if (phases_.empty() || phases_[0].plan == nullptr) return;
+  for (const PackedPhase::Buffer& buffer : phases_[0].plan->buffers) {
+    visit(Place{buffer.place.offset - options_.guard, options_.guard});
+    visit(Place{round_up(buffer.place.end(), kPackedUnit), options_.guard});
+  }
+}
+
+void Program::set_guards() {
+  for_each_guard([&](const Place& guard) {
+    std::memset(arena_.data() + guard.offset, static_cast<int>(kGuardByte), static_cast<std::size_t>(guard.bytes));
+  });
+}
+
 int Program::damaged_guards() const noexcept {
   int damaged = 0;
-  if (phases_.empty()) return 0;
-  for (const Place& guard : phases_[0].guards) {
+  if (options_.guard == 0) return 0;
+  for_each_guard([&](const Place& guard) {
     for (Bytes i = 0; i < guard.bytes; ++i) damaged += arena_.data()[guard.offset + i] != kGuardByte ? 1 : 0;
-  }
+  });
   return damaged;
 }
 

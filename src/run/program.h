@@ -1,10 +1,11 @@
-// A plan bound to kernels and addresses. It can only run.
+// A plan bound to kernels and addresses. It can only run, and move to another plan of the same set.
 #pragma once
 
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "memory/packed_plan.h"
 #include "memory/plan.h"
 #include "run/arena.h"
 #include "select/select.h"
@@ -21,7 +22,14 @@ class Program {
   // `phases` and `set` belong together, phase by phase; neither is needed once the program is bound.
   Program(std::span<const Selected> phases, const PlanSet& set, Arena& arena, const ProgramOptions& options);
 
-  int phase_index(const Phase& phase) const;  // -1 if there is no such phase
+  // Kernels for phases that only plans entered later know.
+  void add_phases(std::span<const Selected> phases);
+
+  // Runs by these plans from now on; the arena must be large enough, and `plans` must outlive their use. Between phases
+  // only. Everything that persists must lie where it does now.
+  void enter(const PackedPlans& plans, std::span<const PersistentPlace> persistents);
+
+  int phase_index(const Phase& phase) const;  // -1 if there is no such phase in the present plan
   Status run(int phase, const RunScalars& scalars) const noexcept;
 
   TensorView input(int phase, std::string_view name) const;  // where the host puts images and labels
@@ -39,47 +47,50 @@ class Program {
   int damaged_guards() const noexcept;
 
  private:
-  struct BoundStep {
-    Status (*run)(const KernelState&, const Call&) noexcept = nullptr;
+  struct BoundNode {
+    Status (*run)(const KernelState&, const Call&) noexcept = nullptr;  // null: a view
     const KernelState* state = nullptr;
-    std::uint32_t first_view = 0;
+    std::uint32_t first_type = 0;
     std::uint16_t input_count = 0;
     std::uint16_t output_count = 0;
-    std::byte* workspace = nullptr;
-  };
-  struct Poisoned {
-    std::int32_t step = 0;
-    Place place;
   };
   struct BoundInput {
     std::string name;
-    TensorView view;
+    ValueId value;
+    Type type;
   };
   struct BoundPhase {
     Phase phase;
-    std::vector<BoundStep> steps;
-    std::vector<TensorView> views;
+    std::vector<BoundNode> nodes;
+    std::vector<std::uint32_t> types;  // of all nodes' inputs and outputs: indices of types_
     std::vector<BoundInput> inputs;
-    std::vector<Poisoned> poisoned;  // by step
-    std::vector<Place> guards;
+    const PackedPhase* plan = nullptr;  // null: not a phase of the present plan
   };
-
-  BoundPhase bind(const Selected& selected, const PhasePlan& plan);
-  const KernelState* state_for(const Selected& selected, NodeId node);
-  void poison(const BoundPhase& phase, std::int32_t step, std::size_t& next) const noexcept;
-
-  Arena& arena_;
-  ProgramOptions options_;
-  int threads_ = 1;
-  std::vector<BoundPhase> phases_;
-  std::vector<Persistent> persistents_;
   // One state for every distinct use of a kernel.
   struct PreparedState {
     const Kernel* kernel;
     std::string use;
     std::unique_ptr<KernelState> state;
   };
+
+  BoundPhase bind(const Selected& selected);
+  std::uint32_t type_index(const Type& type);
+  const KernelState* state_for(const Selected& selected, NodeId node);
+  std::byte* at(std::uint32_t unit) const { return arena_.data() + unit * kPackedUnit; }
+  void poison(const PackedPhase& plan, std::int32_t step, std::size_t& next) const noexcept;
+  void set_guards();
+  template <typename Visit>
+  void for_each_guard(Visit visit) const;
+
+  Arena& arena_;
+  ProgramOptions options_;
+  int threads_ = 1;
+  PackedPlans first_;
+  std::vector<BoundPhase> phases_;
+  std::vector<Persistent> persistents_;
+  std::vector<Type> types_;  // distinct ones
   std::vector<PreparedState> states_;
+  mutable std::vector<TensorView> views_;  // of the step that runs: room for the most that a step has
 };
 
 }  // namespace thimble

@@ -51,7 +51,7 @@ EvaluationFacts evaluate_weights(const EvaluateOptions& options, const Dataset& 
   import_weights(SafetensorsFile(open_to_read(weights.path)), state);
   Loader loader(dataset, session.evaluation_batches(request.target.threads));
   const std::atomic<bool> never = false;
-  const BatchResult sum = *session.evaluate(loader, request.test_samples, never);
+  const BatchResult sum = *session.evaluate(loader, request.test_samples, never, [](Boundary) {});
   return {.iteration = weights.iteration,
           .loss = sum.loss,
           .accuracy = sum.hits / static_cast<double>(request.test_samples)};

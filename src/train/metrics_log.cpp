@@ -17,6 +17,11 @@ class Line {
     used_ = static_cast<std::size_t>(std::to_chars(at(), end(), value).ptr - buffer_.data());
     return *this;
   }
+  Line& integer_or_null(std::string_view key, std::optional<std::int64_t> value) {
+    if (value) return integer(key, *value);
+    begin(key);
+    return put("null");
+  }
   Line& number(std::string_view key, double value) {
     begin(key);
     if (!std::isfinite(value)) return put("null");  // JSON knows neither NaN nor infinity
@@ -64,6 +69,16 @@ void MetricsLog::add(const IterationFacts& facts, double seconds) {
 void MetricsLog::add(const EvaluationFacts& facts) {
   Line line;
   line.integer("iteration", facts.iteration).number("test_loss", facts.loss).number("test_accuracy", facts.accuracy);
+  writer_.append(line.finish());
+}
+
+void MetricsLog::add(const BudgetSegment& left, const BudgetSegment& entered) {
+  Line line;
+  line.integer("iteration", entered.iteration).integer_or_null("budget_before_bytes", left.budget);
+  line.integer_or_null("peak_before_bytes", left.peak_bytes).integer_or_null("budget_bytes", entered.budget);
+  line.integer("promised_bytes", entered.promised_bytes).integer("arena_bytes", entered.arena_bytes);
+  line.integer("microbatch", entered.microbatch).integer("delay_microbatches", entered.delay_microbatches);
+  line.number("delay_ms", entered.delay_seconds * 1000);
   writer_.append(line.finish());
 }
 

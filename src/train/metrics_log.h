@@ -1,5 +1,5 @@
-// metrics.jsonl: one object an iteration and one an evaluation. Lines are made in a fixed buffer: the loop allocates
-// nothing for them.
+// metrics.jsonl: one object an iteration, one an evaluation and one a change of budget. Lines are made in a fixed
+// buffer: the loop allocates nothing for them.
 #pragma once
 
 #include <string>
@@ -18,6 +18,7 @@ class MetricsLog {
 
   void add(const IterationFacts& facts, double seconds);
   void add(const EvaluationFacts& facts);
+  void add(const BudgetSegment& left, const BudgetSegment& entered);
   void sync() { writer_.sync(); }  // before a checkpoint that counts on these lines
 
  private:

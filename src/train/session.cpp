@@ -25,28 +25,61 @@ void release(Compiled& compiled) {
 }  // namespace
 
 Session::Session(Compiled& compiled)
-    : arena_(compiled.plans.arena_bytes),
+    : arena_(compiled.plans.arena_bytes, compiled.ladder.largest_arena()),
       program_(compiled.phases, compiled.plans, arena_, program_options(compiled.request.configuration)),
       persistent_bytes_(compiled.plans.persistent_bytes),
+      promised_bytes_(compiled.point.process_bytes),
       tensors_(compiled.tensors),
-      sparse_tensors_(compiled.sparse_tensors) {
-  bind_turns(compiled);
-  loss_ = program_.persistent(kLoss);
-  hits_ = program_.persistent(kHits);
-  if (program_.has_persistent(kGradientNorm)) gradient_norm_ = program_.persistent(kGradientNorm);
+      sparse_tensors_(compiled.sparse_tensors),
+      batch_(compiled.request.batch),
+      train_samples_(compiled.request.train_samples),
+      test_samples_(compiled.request.test_samples),
+      microbatch_(compiled.microbatch),
+      evaluation_samples_(compiled.evaluation_samples),
+      ladder_(std::move(compiled.ladder)) {
+  program_.add_phases(ladder_.other_phases);
+  ladder_.other_phases = {};
+  if (!ladder_.is_empty()) {
+    rung_ = ladder_.start;
+    const Rung& rung = ladder_.rungs[rung_];
+    program_.enter(rung.plans, ladder_.layouts[rung.layout].persistents);
+  }
+  follow_plan();
   release(compiled);
   arena_.touch();
 }
 
-void Session::bind_turns(const Compiled& compiled) {
-  const CompileRequest& request = compiled.request;
-  batches_.push_back({request.batch, bind(iteration_turns(request.batch, compiled.microbatch))});
-  const std::int64_t rest = request.train_samples % request.batch;
-  if (rest > 0) batches_.push_back({rest, bind(iteration_turns(rest, compiled.microbatch))});
-  if (request.test_samples == 0) return;
-  const std::int64_t full = std::min(compiled.evaluation_samples, request.test_samples);
+bool Session::enter(std::size_t index) {
+  const Rung& rung = ladder_.rungs[index];
+  if (!arena_.resize(rung.plans.arena_bytes)) return false;
+  const LadderLayout& layout = ladder_.layouts[rung.layout];
+  program_.enter(rung.plans, layout.persistents);
+  rung_ = index;
+  persistent_bytes_ = layout.persistent_bytes;
+  promised_bytes_ = rung.point.process_bytes;
+  microbatch_ = layout.microbatch;
+  evaluation_samples_ = layout.evaluation_samples;
+  follow_plan();
+  return true;
+}
+
+void Session::follow_plan() {
+  bind_turns();
+  loss_ = program_.persistent(kLoss);
+  hits_ = program_.persistent(kHits);
+  if (program_.has_persistent(kGradientNorm)) gradient_norm_ = program_.persistent(kGradientNorm);
+}
+
+void Session::bind_turns() {
+  batches_.clear();
+  evaluations_.clear();
+  batches_.push_back({batch_, bind(iteration_turns(batch_, microbatch_))});
+  const std::int64_t rest = train_samples_ % batch_;
+  if (rest > 0) batches_.push_back({rest, bind(iteration_turns(rest, microbatch_))});
+  if (test_samples_ == 0) return;
+  const std::int64_t full = std::min(evaluation_samples_, test_samples_);
   evaluations_ = bind(evaluation_turns(full, full));
-  const std::int64_t ragged = request.test_samples % full;
+  const std::int64_t ragged = test_samples_ % full;
   if (ragged > 0) evaluations_.push_back(bind(evaluation_turns(ragged, ragged))[0]);
 }
 
@@ -81,14 +114,19 @@ void Session::run_turn(const BoundTurn& turn, const RunScalars& scalars, BatchRe
   sum.hits += load(hits_, 0);
 }
 
-BatchResult Session::train(Loader& loader, LoaderPosition position, RunScalars scalars) {
+BatchResult Session::train(Loader& loader, LoaderPosition position, RunScalars scalars, const AtBoundary& at_boundary) {
+  at_boundary(Boundary::iteration);
   const std::int64_t samples = loader.samples_in(position);
-  const auto batch =
-      std::find_if(batches_.begin(), batches_.end(), [&](const BoundBatch& known) { return known.samples == samples; });
-  ensure(batch != batches_.end(), "train: no phases were planned for a batch of ", samples, " samples");
+  const auto known =
+      std::find_if(batches_.begin(), batches_.end(), [&](const BoundBatch& batch) { return batch.samples == samples; });
+  ensure(known != batches_.end(), "train: no phases were planned for a batch of ", samples, " samples");
+  // By index: a boundary may put other views in the place of these turns, though not another number of them.
+  const auto batch = static_cast<std::size_t>(known - batches_.begin());
   scalars.inverse_batch = 1.0F / static_cast<float>(samples);
   BatchResult sum;
-  for (const BoundTurn& turn : batch->turns) {
+  for (std::size_t t = 0; t < batches_[batch].turns.size(); ++t) {
+    if (t > 0) at_boundary(Boundary::microbatch);
+    const BoundTurn& turn = batches_[batch].turns[t];
     loader.fill(position, turn.offset, turn.samples, turn.images, turn.labels);
     scalars.sample_offset = turn.offset;
     run_turn(turn, scalars, sum);
@@ -97,13 +135,15 @@ BatchResult Session::train(Loader& loader, LoaderPosition position, RunScalars s
   return sum;
 }
 
-std::optional<BatchResult> Session::evaluate(Loader& loader, std::int64_t samples, const std::atomic<bool>& stop) {
+std::optional<BatchResult> Session::evaluate(Loader& loader, std::int64_t samples, const std::atomic<bool>& stop,
+                                             const AtBoundary& at_boundary) {
   BatchResult sum;
   RunScalars scalars;
   scalars.inverse_batch = 1.0F / static_cast<float>(samples);
   LoaderPosition position;
   for (std::int64_t done = 0; done < samples; position = loader.next(position)) {
     if (stop.load(std::memory_order_relaxed)) return std::nullopt;
+    at_boundary(Boundary::microbatch);
     const std::int64_t count = loader.samples_in(position);
     const auto turn = std::find_if(evaluations_.begin(), evaluations_.end(),
                                    [&](const BoundTurn& known) { return known.samples == count; });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,10 @@ struct BatchResult {
   std::optional<double> gradient_norm = std::nullopt;  // of all gradients before they are clipped, if they are
 };
 
+// Where a plan may give way to another: between two microbatches, and between two iterations.
+enum class Boundary : std::uint8_t { microbatch, iteration };
+using AtBoundary = std::function<void(Boundary)>;
+
 class Session {
  public:
   // Maps the arena, binds the program, then gives the graphs and plans in `compiled` back to the system and only then
@@ -29,15 +34,23 @@ class Session {
 
   StateView state() const;
   Bytes arena_bytes() const { return arena_.bytes(); }
+  Bytes promised_bytes() const { return promised_bytes_; }  // arena and reserve
 
   // The whole test split in order, in batches of the size that evaluation was planned for.
   LoaderOptions evaluation_batches(int threads) const;
 
-  // One iteration on the loader's batch at `position`.
-  BatchResult train(Loader& loader, LoaderPosition position, RunScalars scalars);
+  const Ladder& ladder() const { return ladder_; }  // empty unless the budget may change
+  std::size_t rung() const { return rung_; }        // of the ladder that runs now
+  // Moves to another rung, at a boundary; to another microbatch only between iterations. False, and nothing has
+  // changed, if the system refuses the memory.
+  bool enter(std::size_t rung);
+
+  // One iteration on the loader's batch at `position`. `at_boundary` is called before each microbatch.
+  BatchResult train(Loader& loader, LoaderPosition position, RunScalars scalars, const AtBoundary& at_boundary);
 
   // Over all `samples` of a loader made from evaluation_batches(); nothing if `stop` was set meanwhile.
-  std::optional<BatchResult> evaluate(Loader& loader, std::int64_t samples, const std::atomic<bool>& stop);
+  std::optional<BatchResult> evaluate(Loader& loader, std::int64_t samples, const std::atomic<bool>& stop,
+                                      const AtBoundary& at_boundary);
 
  private:
   struct BoundTurn {
@@ -52,14 +65,20 @@ class Session {
   };
 
   std::vector<BoundTurn> bind(const std::vector<PhaseTurn>& turns) const;
-  void bind_turns(const Compiled& compiled);
+  void bind_turns();
+  void follow_plan();  // views and turns as the program's present plan has them
   void run_turn(const BoundTurn& turn, const RunScalars& scalars, BatchResult& sum);
 
   Arena arena_;
   Program program_;
   Bytes persistent_bytes_ = 0;
+  Bytes promised_bytes_ = 0;
   std::vector<TensorSpec> tensors_;
   std::vector<std::string> sparse_tensors_;
+  std::int64_t batch_, train_samples_, test_samples_;
+  std::int64_t microbatch_, evaluation_samples_;
+  Ladder ladder_;
+  std::size_t rung_ = 0;
   std::vector<BoundBatch> batches_;     // the full one and, if there is one, the ragged one
   std::vector<BoundTurn> evaluations_;  // the full one and a ragged one
   TensorView loss_, hits_;

@@ -93,9 +93,10 @@ StartState prepare_state(const TrainOptions& options, const RunRecord& record,
 }  // namespace
 
 TrainResult train(const TrainOptions& asked, const Dataset& dataset, OpTable ops, KernelTable kernels,
-                  TrainObserver& observer, const std::atomic<bool>& stop) {
+                  TrainObserver& observer, const std::atomic<bool>& stop, BudgetControl* control) {
   const Tell tell = [&](const std::string& note) { observer.on_note(note); };
   TrainOptions options = resolved(asked, dataset);
+  options.compile.changing = options.compile.changing || control != nullptr;
   const std::optional<Continuation> continuation = find_continuation(options, tell);
   if (continuation) {
     if (!options.compile.microbatch) options.compile.microbatch = continuation->trainer.run.microbatch;
@@ -116,7 +117,7 @@ TrainResult train(const TrainOptions& asked, const Dataset& dataset, OpTable ops
   Session session(compiled);
   StartState start = prepare_state(options, record, continuation, session.state(), tell);
   result.arena_bytes = session.arena_bytes();
-  Trainer(options, dataset, session, std::move(start), observer, stop).run(result);
+  Trainer(options, dataset, session, std::move(start), observer, stop, control).run(result);
   return result;
 }
 

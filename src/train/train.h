@@ -10,6 +10,7 @@
 #include "compile/compile.h"
 #include "data/augment.h"
 #include "data/dataset.h"
+#include "train/budget_control.h"
 #include "train/learning_rate.h"
 
 namespace thimble {
@@ -59,6 +60,20 @@ struct EvaluationFacts {
   double accuracy = 0;
 };
 
+// A stretch of a run under one budget and one plan.
+struct BudgetSegment {
+  std::int64_t iteration = 0;        // in which it began
+  std::optional<Bytes> budget = {};  // none: unconstrained
+  std::int64_t microbatch = 0;
+  Bytes arena_bytes = 0;
+  Bytes promised_bytes = 0;              // arena and reserve
+  std::int64_t delay_microbatches = 0;   // that ended under the budget before, after this one was asked for ...
+  double delay_seconds = 0;              // ... and how long that took, at most
+  std::optional<Bytes> peak_bytes = {};  // measured; none where the system does not let the peak be counted anew
+
+  bool is_exceeded() const { return budget && peak_bytes.value_or(0) > *budget; }
+};
+
 // Told what happens; a progress bar, a log, a test.
 class TrainObserver {
  public:
@@ -68,6 +83,7 @@ class TrainObserver {
   virtual void on_iteration(const IterationFacts&) {}
   virtual void on_evaluation(const EvaluationFacts&) {}
   virtual void on_checkpoint(const std::string& /*path*/) {}
+  virtual void on_budget(const BudgetSegment& /*left*/, const BudgetSegment& /*entered*/) {}
 };
 
 enum class TrainEnd : std::uint8_t { finished, does_not_fit, diverged, interrupted, over_budget };
@@ -77,16 +93,18 @@ struct TrainResult {
   CompileResult compile;  // its `compiled` has been moved from once training started, but for the summary figures
   Bytes arena_bytes = 0;
   Bytes peak_resident_bytes = 0;
-  double samples_per_second = 0;  // of the training iterations, without evaluation and checkpoints
+  std::vector<BudgetSegment> segments;  // one, and another for every change of budget; at most the last 1,000
+  double samples_per_second = 0;        // of the training iterations, without evaluation and checkpoints
   std::int64_t iterations = 0;
   double train_loss = 0;  // mean of the last 100 iterations or fewer
   std::optional<double> test_accuracy;
   std::string checkpoint;  // folder of the newest one; empty if there is none
 };
 
-// `stop` may be set from a signal handler: the run saves and ends as interrupted.
+// `stop` may be set from a signal handler: the run saves and ends as interrupted. With a `control` the budget may
+// change while the run is under way.
 TrainResult train(const TrainOptions& options, const Dataset& dataset, OpTable ops, KernelTable kernels,
-                  TrainObserver& observer, const std::atomic<bool>& stop);
+                  TrainObserver& observer, const std::atomic<bool>& stop, BudgetControl* control = nullptr);
 
 struct EvaluateOptions {
   CompileRequest compile;

@@ -33,8 +33,9 @@ double RecentMean::mean(double otherwise) const {
 }
 
 Trainer::Trainer(const TrainOptions& options, const Dataset& dataset, Session& session, StartState start,
-                 TrainObserver& observer, const std::atomic<bool>& stop)
+                 TrainObserver& observer, const std::atomic<bool>& stop, BudgetControl* control)
     : options_(options),
+      dataset_(dataset),
       session_(session),
       state_(std::move(start.trainer)),
       observer_(observer),
@@ -43,17 +44,26 @@ Trainer::Trainer(const TrainOptions& options, const Dataset& dataset, Session& s
       loader_memory_(dataset, options.compile.target.threads),
       train_loader_(dataset, training_batches(options), loader_memory_),
       pools_(sparse_pools(session.state())),
+      keeper_(
+          session, control,
+          {.iteration = state_.iteration + 1,
+           .budget = options.compile.memory,
+           .microbatch = state_.run.microbatch,
+           .arena_bytes = session.arena_bytes(),
+           .promised_bytes = session.promised_bytes()},
+          {.tell = [this](const std::string& note) { observer_.on_note(note); },
+           .on_change = [this](const BudgetSegment& left, const BudgetSegment& entered) { on_budget(left, entered); }}),
       checkpoint_(std::move(start.checkpoint)) {
-  if (test_samples_ > 0) {
-    test_loader_.emplace(dataset, session.evaluation_batches(options.compile.target.threads), loader_memory_);
-  }
   if (!checkpoint_.empty()) saved_iteration_ = state_.iteration;
   if (!options.out_folder.empty()) folder_.emplace(options.out_folder, state_);
 }
 
 void Trainer::run(TrainResult& result) {
   result.end = loop();
+  result.segments = keeper_.finish();
   result.peak_resident_bytes = peak_resident_bytes();
+  for (const BudgetSegment& segment : result.segments)
+    result.peak_resident_bytes = std::max(result.peak_resident_bytes, segment.peak_bytes.value_or(0));
   result.samples_per_second = seconds_ > 0 ? static_cast<double>(samples_) / seconds_ : 0;
   result.iterations = state_.iteration;
   result.train_loss = recent_loss_.mean(state_.train_loss);
@@ -69,12 +79,12 @@ TrainEnd Trainer::loop() {
     if (is_due(options_.evaluate_every)) evaluate();
     if (is_due(options_.save_every)) {
       if (!save()) return TrainEnd::diverged;
-      if (is_over_budget()) return TrainEnd::over_budget;
+      if (keeper_.is_over_budget()) return TrainEnd::over_budget;
     }
   }
   // A finished run that is continued has nothing left to do but to be measured.
   if (!test_accuracy_) evaluate();
-  return is_over_budget() ? TrainEnd::over_budget : TrainEnd::finished;
+  return keeper_.is_over_budget() ? TrainEnd::over_budget : TrainEnd::finished;
 }
 
 bool Trainer::iterate() {
@@ -85,7 +95,8 @@ bool Trainer::iterate() {
   scalars.seed = options_.seed;
   scalars.iteration = state_.iteration;
   scalars.learning_rate = static_cast<float>(learning_rate_at(options_.learning_rate, state_.iteration));
-  const BatchResult batch = session_.train(train_loader_, position, scalars);
+  const BatchResult batch = session_.train(train_loader_, position, scalars,
+                                           [this](Boundary boundary) { keeper_.at(boundary, state_.iteration + 1); });
   const double seconds = seconds_now() - started;
   ++state_.iteration;
   state_.position = train_loader_.position_of(state_.iteration);
@@ -125,8 +136,11 @@ void Trainer::rewire_if_due() {
 }
 
 void Trainer::evaluate() {
-  if (!test_loader_) return;
-  const std::optional<BatchResult> sum = session_.evaluate(*test_loader_, test_samples_, stop_);
+  if (test_samples_ == 0) return;
+  // Made for each evaluation: the samples that pass at a time follow from the microbatch, which may have changed.
+  Loader loader(dataset_, session_.evaluation_batches(options_.compile.target.threads), loader_memory_);
+  const std::optional<BatchResult> sum = session_.evaluate(
+      loader, test_samples_, stop_, [this](Boundary boundary) { keeper_.at(boundary, state_.iteration); });
   if (!sum) return;
   const EvaluationFacts facts{
       .iteration = state_.iteration, .loss = sum->loss, .accuracy = sum->hits / static_cast<double>(test_samples_)};
@@ -156,8 +170,10 @@ bool Trainer::is_due(std::int64_t every) const {
   return state_.iteration == options_.iterations || state_.iteration % period == 0;
 }
 
-bool Trainer::is_over_budget() const {
-  return options_.compile.memory && peak_resident_bytes() > *options_.compile.memory;
+void Trainer::on_budget(const BudgetSegment& left, const BudgetSegment& entered) {
+  state_.run.microbatch = entered.microbatch;
+  if (folder_) folder_->log().add(left, entered);
+  observer_.on_budget(left, entered);
 }
 
 }  // namespace thimble

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "train/budget_keeper.h"
 #include "train/run_folder.h"
 #include "train/session.h"
 #include "train/sparse_pools.h"
@@ -30,7 +31,7 @@ class Trainer {
  public:
   // `start` says where the run stands; the session holds the weights of that moment.
   Trainer(const TrainOptions& options, const Dataset& dataset, Session& session, StartState start,
-          TrainObserver& observer, const std::atomic<bool>& stop);
+          TrainObserver& observer, const std::atomic<bool>& stop, BudgetControl* control);
 
   void run(TrainResult& result);
 
@@ -41,10 +42,11 @@ class Trainer {
   void evaluate();
   bool save();  // false: the state is not finite and was not saved
   bool is_due(std::int64_t every) const;
-  bool is_over_budget() const;
+  void on_budget(const BudgetSegment& left, const BudgetSegment& entered);
   bool is_stopped() const { return stop_.load(std::memory_order_relaxed); }
 
   const TrainOptions& options_;
+  const Dataset& dataset_;
   Session& session_;
   TrainerState state_;
   TrainObserver& observer_;
@@ -53,9 +55,9 @@ class Trainer {
 
   LoaderMemory loader_memory_;  // of both, which take turns
   Loader train_loader_;
-  std::optional<Loader> test_loader_;
   std::optional<RunFolder> folder_;
   SparsePools pools_;
+  BudgetKeeper keeper_;
 
   RecentMean recent_loss_;
   double seconds_ = 0;  // of training iterations

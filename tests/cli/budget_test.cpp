@@ -2,35 +2,12 @@
 // test.
 #include <gtest/gtest.h>
 
-#include "run_thimble.h"
+#include "cli/memory_group.h"
 
 namespace thimble::testing {
 namespace {
 
 constexpr std::int64_t kMiB = 1024 * 1024;
-
-// A group of the cgroup v1 memory controller, gone with the object; not made where the system does not let us.
-class MemoryGroup {
- public:
-  explicit MemoryGroup(std::int64_t limit) : path_("/sys/fs/cgroup/memory/thimble-test-" + std::to_string(::getpid())) {
-    std::error_code ignored;
-    std::filesystem::create_directory(path_, ignored);
-    write_file(path_ + "/memory.limit_in_bytes", std::to_string(limit));
-    is_made_ = contains(read_file(path_ + "/memory.limit_in_bytes"), std::to_string(limit / 4096 * 4096));
-  }
-  MemoryGroup(const MemoryGroup&) = delete;
-  MemoryGroup& operator=(const MemoryGroup&) = delete;
-  ~MemoryGroup() { ::rmdir(path_.c_str()); }
-
-  bool is_made() const { return is_made_; }
-  // Moves this process in, so that the program is born there; leave() moves it out again.
-  void enter() const { write_file(path_ + "/cgroup.procs", std::to_string(::getpid())); }
-  static void leave() { write_file("/sys/fs/cgroup/memory/cgroup.procs", std::to_string(::getpid())); }
-
- private:
-  std::string path_;
-  bool is_made_ = false;
-};
 
 std::int64_t smallest_budget(const Words& model) {
   Words words = {"plan"};

@@ -1,0 +1,25 @@
+// The front of one microbatch with its choices under the names of values, so that they mean the same for every phase
+// and every microbatch.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compile/stages.h"
+
+namespace thimble {
+
+struct NamedPoint {
+  NamedKeep keep;
+  Bytes live_bytes = 0;  // of the busiest phase's transients
+  double seconds = 0;    // of the busiest phase
+  std::string strategy;
+};
+
+// Without `recompute` the one point that keeps everything. Sorted from fastest to smallest.
+std::vector<NamedPoint> full_front(const Stages& stages, bool recompute);
+
+// The same choices judged for another microbatch; sorted from fastest to smallest, beaten ones left out.
+std::vector<NamedPoint> transferred_front(const Stages& stages, const std::vector<NamedPoint>& known);
+
+}  // namespace thimble

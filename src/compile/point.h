@@ -1,0 +1,20 @@
+// The figures of one point of the front.
+#pragma once
+
+#include <string>
+
+#include "base/bytes.h"
+
+namespace thimble {
+
+struct PointSummary {
+  std::int64_t microbatch = 0;
+  Bytes arena_bytes = 0;
+  Bytes lower_bound_bytes = 0;
+  Bytes process_bytes = 0;  // arena and reserve: the budget that this point needs
+  double seconds = 0;       // predicted, for one iteration
+  double recompute_flops_ratio = 0;
+  std::string strategy;
+};
+
+}  // namespace thimble

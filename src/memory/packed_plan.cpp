@@ -1,0 +1,58 @@
+#include "memory/packed_plan.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace thimble {
+namespace {
+
+std::uint32_t unit_of(const Place& place) {
+  const Bytes unit = place.offset / kPackedUnit;
+  ensure(place.offset % kPackedUnit == 0 && unit < kNoWorkspace, "packed plan: a place at ", place.offset,
+         ", wanted a multiple of ", kPackedUnit, " below ", kNoWorkspace * kPackedUnit);
+  return static_cast<std::uint32_t>(unit);
+}
+
+std::vector<PackedPhase::Buffer> list_buffers(const Graph& graph, const PhasePlan& plan) {
+  // Step numbers of the plan count views, which are not packed.
+  std::vector<std::int32_t> packed_index;
+  std::int32_t last = -1;
+  for (const PlannedStep& step : plan.steps) packed_index.push_back(graph.node(step.node).op->is_view ? last : ++last);
+  std::vector<PackedPhase::Buffer> buffers;
+  for (const PlannedBuffer& buffer : plan.buffers)
+    buffers.push_back({packed_index[static_cast<std::size_t>(buffer.last_step)], buffer.place});
+  std::stable_sort(buffers.begin(), buffers.end(),
+                   [](const auto& a, const auto& b) { return a.last_step < b.last_step; });
+  return buffers;
+}
+
+}  // namespace
+
+PackedPhase pack(const Graph& graph, const PhasePlan& plan, PackedBuffers buffers) {
+  PackedPhase packed;
+  packed.phase = plan.phase;
+  for (const PlannedStep& step : plan.steps) {
+    if (graph.node(step.node).op->is_view) continue;
+    packed.words.push_back(static_cast<std::uint32_t>(step.node.index));
+    for (const Place& place : step.in) packed.words.push_back(unit_of(place));
+    for (const Place& place : step.out) packed.words.push_back(unit_of(place));
+    packed.words.push_back(step.workspace.bytes > 0 ? unit_of(step.workspace) : kNoWorkspace);
+  }
+  packed.words.shrink_to_fit();
+  for (const PlannedInput& input : plan.inputs) packed.inputs.push_back({input.value, unit_of(input.place)});
+  if (buffers == PackedBuffers::listed) packed.buffers = list_buffers(graph, plan);
+  return packed;
+}
+
+Bytes PackedPlans::held_bytes() const {
+  Bytes bytes = static_cast<Bytes>(sizeof(PackedPlans));
+  for (const PackedPhase& phase : phases) {
+    bytes += static_cast<Bytes>(sizeof(PackedPhase) + phase.words.size() * sizeof(phase.words[0]) +
+                                phase.inputs.size() * sizeof(PackedInput) +
+                                phase.buffers.size() * sizeof(PackedPhase::Buffer));
+  }
+  return bytes;
+}
+
+}  // namespace thimble

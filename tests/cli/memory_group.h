@@ -1,0 +1,39 @@
+// A group of the cgroup v1 memory controller, gone with the object; not made where the system does not let us.
+#pragma once
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "cli/run_thimble.h"
+
+namespace thimble::testing {
+
+class MemoryGroup {
+ public:
+  explicit MemoryGroup(std::int64_t limit) : path_("/sys/fs/cgroup/memory/thimble-test-" + std::to_string(::getpid())) {
+    std::error_code ignored;
+    std::filesystem::create_directory(path_, ignored);
+    is_made_ = set("memory.limit_in_bytes", limit);
+  }
+  MemoryGroup(const MemoryGroup&) = delete;
+  MemoryGroup& operator=(const MemoryGroup&) = delete;
+  ~MemoryGroup() { ::rmdir(path_.c_str()); }
+
+  bool is_made() const { return is_made_; }
+  // False if the system did not take it; limits count whole pages.
+  bool set(const std::string& file, std::int64_t bytes) const {
+    write_file(path_ + "/" + file, std::to_string(bytes));
+    return contains(read_file(path_ + "/" + file), std::to_string(bytes / 4096 * 4096));
+  }
+  // Moves this process in, so that the program is born there; leave() moves it out again.
+  void enter() const { write_file(path_ + "/cgroup.procs", std::to_string(::getpid())); }
+  static void leave() { write_file("/sys/fs/cgroup/memory/cgroup.procs", std::to_string(::getpid())); }
+
+ private:
+  std::string path_;
+  bool is_made_ = false;
+};
+
+}  // namespace thimble::testing

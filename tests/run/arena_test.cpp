@@ -1,0 +1,66 @@
+#include "run/arena.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "run/meter.h"
+
+namespace thimble::testing {
+namespace {
+
+constexpr Bytes kLarge = 64 * kMiB, kSmall = 4 * kMiB, kSlack = 2 * kMiB;
+
+TEST(Arena, ShrinkingGivesMemoryBackAndKeepsWhatLiesBelow) {
+  Arena arena(kLarge);
+  std::memset(arena.data(), 7, static_cast<std::size_t>(kLarge));
+  const Bytes before = resident_bytes();
+  ASSERT_TRUE(arena.resize(kSmall));
+  EXPECT_EQ(arena.bytes(), kSmall);
+  EXPECT_LT(resident_bytes(), before - (kLarge - kSmall) + kSlack);
+  for (Bytes i = 0; i < kSmall; ++i) ASSERT_EQ(arena.data()[i], std::byte{7});
+}
+
+TEST(Arena, GrowingTouchesWhatIsNewAndMovesNothing) {
+  Arena arena(kSmall, kLarge);
+  std::memset(arena.data(), 7, static_cast<std::size_t>(kSmall));
+  std::byte* const data = arena.data();
+  const Bytes before = resident_bytes();
+  ASSERT_TRUE(arena.resize(kLarge));
+  EXPECT_EQ(arena.data(), data);
+  EXPECT_GT(resident_bytes(), before + (kLarge - kSmall) - kSlack);
+  EXPECT_EQ(arena.data()[kSmall - 1], std::byte{7});
+  std::memset(arena.data(), 9, static_cast<std::size_t>(kLarge));
+}
+
+TEST(Arena, CapacityCostsNoMemory) {
+  const Bytes before = resident_bytes();
+  const Arena arena(kSmall, Bytes{1} << 36);
+  EXPECT_LT(resident_bytes(), before + kSlack);
+}
+
+TEST(Arena, DoesNotGrowBeyondItsCapacity) {
+  Arena arena(kSmall, kLarge);
+  EXPECT_FALSE(arena.resize(kLarge + kMiB));
+  EXPECT_EQ(arena.bytes(), kSmall);
+}
+
+TEST(Arena, WhatWasGivenBackIsOutOfReach) {
+  Arena arena(kLarge);
+  arena.touch();
+  ASSERT_TRUE(arena.resize(kSmall));
+  EXPECT_DEATH(arena.data()[kSmall] = std::byte{1}, "");
+}
+
+TEST(Meter, PeakCountsAnewAfterAReset) {
+  {
+    Arena arena(kLarge);
+    arena.touch();
+  }
+  const Bytes before = peak_resident_bytes();
+  if (!reset_peak_resident()) GTEST_SKIP() << "this system does not let the peak be reset";
+  EXPECT_LT(peak_resident_bytes(), before - kLarge / 2);
+}
+
+}  // namespace
+}  // namespace thimble::testing

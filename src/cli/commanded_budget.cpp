@@ -43,7 +43,7 @@ void CommandedBudget::listen(const BudgetFacts& facts, const Tell& tell) {
     if (refused > kMostRefusals) tell(join_text("control: ", refused - kMostRefusals, " more lines are refused"));
   }
   if (!watch_) return;
-  const LimitWatch::Sizes sizes{.now = facts.promised, .smaller = facts.smaller, .larger = facts.larger};
+  const LimitWatch::Sizes sizes{.smaller = facts.smaller, .larger = facts.larger};
   if (const std::optional<LimitWatch::News> news = watch_->look(Clock::now(), sizes)) {
     tell(join_text(news->reason, ": the budget is to be ", to_bytes_text(news->budget)));
     set_budget_since_boundary(news->budget);

@@ -14,6 +14,7 @@ namespace {
 // A held plan costs some twenty bytes a step: enough rungs that a budget between two of them wastes little.
 constexpr int kRungs = 24;
 constexpr int kRungsOfMany = 8;                // a microbatch, where several share the ladder
+constexpr Bytes kHeldPerPersistent = 192;      // of a layout: name, type, place
 constexpr Bytes kHeldPerNode = 128;            // of a phase that only another microbatch runs: kernel, types
 constexpr std::int64_t kMostMicrobatches = 8;  // a ladder of more would hold more kernels than it saves
 
@@ -114,6 +115,8 @@ class LadderMaker {
   void settle() {
     Bytes held = 0, resident = 0;
     for (const Entry& entry : entries_) held += entry.rung.plans.held_bytes();
+    for (const LadderLayout& layout : ladder_.layouts)
+      held += kHeldPerPersistent * static_cast<Bytes>(layout.persistents.size());
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       if (s > 0) held += kHeldPerNode * stages_[s]->node_count();
       resident += stages_[s]->resident_kernel_bytes();

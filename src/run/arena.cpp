@@ -21,12 +21,17 @@ Bytes whole_pages(Bytes bytes) { return round_up(std::max<Bytes>(bytes, 1), kPag
 Arena::Arena(Bytes bytes, Bytes capacity)
     : bytes_(bytes), mapped_(whole_pages(bytes)), reserved_(whole_pages(std::max(bytes, capacity))) {
   void* block = mmap(nullptr, static_cast<std::size_t>(reserved_), PROT_NONE, kKind, -1, 0);
+  if (block == MAP_FAILED && reserved_ > mapped_) {
+    // Addresses too can be limited (ulimit -v): then it cannot grow, which is no reason not to start.
+    reserved_ = mapped_;
+    block = mmap(nullptr, static_cast<std::size_t>(reserved_), PROT_NONE, kKind, -1, 0);
+  }
   const bool is_reserved = block != MAP_FAILED;
   data_ = is_reserved ? static_cast<std::byte*>(block) : nullptr;
   if (is_reserved && open(0, mapped_)) return;
   const int error = errno;
   if (is_reserved) munmap(block, static_cast<std::size_t>(reserved_));
-  fail_user(join_text("arena: the system refused ", to_bytes_text(is_reserved ? mapped_ : reserved_), ": ",
+  fail_user(join_text("arena: the system refused ", to_bytes_text(mapped_), ": ",
                       static_cast<const char*>(std::strerror(error))));
 }
 

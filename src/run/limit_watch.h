@@ -16,9 +16,9 @@ class LimitWatch {
 
   LimitWatch(Clock::time_point now, MeterFiles files = {});
 
-  // What the run holds, and what it would hold one plan smaller or larger; zero: there is none.
+  // What the run would hold one plan smaller or larger; zero: there is none.
   struct Sizes {
-    Bytes now = 0, smaller = 0, larger = 0;
+    Bytes smaller = 0, larger = 0;
   };
   struct News {
     Bytes budget = 0;

@@ -99,8 +99,11 @@ TrainResult train(const TrainOptions& asked, const Dataset& dataset, OpTable ops
   options.compile.changing = options.compile.changing || control != nullptr;
   const std::optional<Continuation> continuation = find_continuation(options, tell);
   if (continuation) {
-    if (!options.compile.microbatch) options.compile.microbatch = continuation->trainer.run.microbatch;
-    const std::int64_t microbatch = std::min(*options.compile.microbatch, options.compile.batch);
+    const std::int64_t saved = continuation->trainer.run.microbatch;
+    // Where the microbatch may change, the budget decides it, not where the run was stopped.
+    const bool may_change = options.compile.allowed.contains("microbatch-change");
+    if (!options.compile.microbatch && !may_change) options.compile.microbatch = saved;
+    const std::int64_t microbatch = may_change ? saved : std::min(*options.compile.microbatch, options.compile.batch);
     check_resume(continuation->checkpoint, continuation->trainer.run, record_of(options, dataset.info(), microbatch),
                  tell);
   }

@@ -7,6 +7,7 @@
 #include "report/plan_report.h"
 #include "report/progress.h"
 #include "report/table.h"
+#include "report/train_log.h"
 
 namespace thimble {
 namespace {
@@ -130,6 +131,46 @@ TEST(Progress, ABarIsOneLineThatFitsTheTerminal) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
   const std::size_t bar = text.rfind("\033[K") + 3;
   EXPECT_LE(text.size() - bar, 80U);
+}
+
+TEST(TrainLog, EveryBudgetHasARowWithItsPromiseAndItsMeasurement) {
+  TrainResult result;
+  result.segments = {
+      {.iteration = 1, .microbatch = 8, .promised_bytes = 20 * kMiB, .peak_bytes = 18 * kMiB},
+      {.iteration = 4,
+       .budget = 15 * kMiB,
+       .microbatch = 8,
+       .promised_bytes = 14 * kMiB,
+       .delay_microbatches = 1,
+       .delay_seconds = 0.25,
+       .peak_bytes = 13 * kMiB},
+      {.iteration = 9,
+       .budget = 12 * kMiB,
+       .microbatch = 4,
+       .promised_bytes = 11 * kMiB,
+       .delay_microbatches = 2,
+       .delay_seconds = 0.5,
+       .peak_bytes = 13 * kMiB},
+      {.iteration = 12, .budget = 12 * kMiB, .microbatch = 4, .promised_bytes = 12 * kMiB, .delay_microbatches = 1}};
+  const std::string text = written([&](std::FILE* out) {
+    TrainLog log({}, {}, {.kind = ProgressStyle::Kind::plain, .out = out});
+    log.on_compiled(*compile(small_request("lenet-300-100", 8), op_table(), cpu_kernels()).compiled);
+    log.on_budget(result.segments[0], result.segments[1]);
+    log.print_closing(result);
+  });
+  EXPECT_NE(text.find("none -> 15.0 MiB in iteration 4"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 microbatch, 0.250 s; before at most 18.0 MiB resident"), std::string::npos) << text;
+  for (const char* row :
+       {"15.0 MiB  14.0 MiB  13.0 MiB  held ", "12.0 MiB  11.0 MiB  13.0 MiB  EXCEEDED", "12.0 MiB  12.0 MiB  - "})
+    EXPECT_NE(text.find(row), std::string::npos) << row << " in\n" << text;
+  const auto json = nlohmann::json::parse(written([&](std::FILE* out) {
+    JsonWriter writer(out);
+    write_train_json(writer, {}, result);
+  }));
+  ASSERT_EQ(json.at("segments").size(), 4U);
+  EXPECT_TRUE(json.at("segments")[0].at("budget_bytes").is_null());
+  EXPECT_EQ(json.at("segments")[2].at("peak_rss_bytes"), 13 * kMiB);
+  EXPECT_EQ(json.at("segments")[2].at("delay_microbatches"), 2);
 }
 
 TEST(Front, EveryPointNamesTheBudgetItNeeds) {

@@ -45,6 +45,12 @@ TEST(Arena, DoesNotGrowBeyondItsCapacity) {
   EXPECT_EQ(arena.bytes(), kSmall);
 }
 
+TEST(Arena, WithoutAddressesToGrowIntoItStartsAndStays) {
+  Arena arena(kSmall, Bytes{1} << 48);  // more than a process may address
+  EXPECT_FALSE(arena.resize(kLarge));
+  EXPECT_TRUE(arena.resize(kSmall / 2));
+}
+
 TEST(Arena, WhatWasGivenBackIsOutOfReach) {
   Arena arena(kLarge);
   arena.touch();

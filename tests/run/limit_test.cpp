@@ -68,7 +68,7 @@ class Watch : public Limits {
   }
 
   LimitWatch::Clock::time_point now_{seconds(100)};
-  LimitWatch::Sizes sizes_{.now = 100, .smaller = 80, .larger = 120};
+  LimitWatch::Sizes sizes_{.smaller = 80, .larger = 120};
 };
 
 TEST_F(Watch, FollowsALimitThatMoves) {

@@ -225,6 +225,25 @@ TEST(Changes, OfTheMicrobatchNeedLeaveAndDifferByOrderOfSummationOnly) {
   EXPECT_LT(relative_distance(weights_of(folder / "changing"), weights_of(folder / "steady")), 1e-4);
 }
 
+TEST(Changes, OfTheMicrobatchLeaveAResumedRunFreeToGrow) {
+  const TempFolder folder(fast_parent());
+  TrainOptions options = changing_run(folder.path());
+  options.compile.microbatch.reset();
+  options.compile.allowed = {"microbatch-change"};
+  options.iterations = 4;
+  const Range range = range_of(options);
+  options.compile.memory = range.smallest;
+  BudgetControl none;
+  ChangeRecorder first, second;
+  const std::int64_t small = run_with(options, none, first).segments.front().microbatch;
+  options.resume = true;
+  options.iterations = 8;
+  options.compile.memory.reset();
+  const TrainResult result = run_with(options, none, second);
+  EXPECT_EQ(second.iterations, (std::vector<std::int64_t>{5, 6, 7, 8}));
+  EXPECT_LT(small, result.segments.front().microbatch);
+}
+
 TEST(Changes, WithoutLeaveTheMicrobatchStays) {
   TrainOptions options = changing_run("");
   const Range range = range_of(options);

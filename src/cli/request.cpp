@@ -51,6 +51,7 @@ ModelSpec make_model(const Arguments& arguments, const Dataset* dataset) {
     require(!arguments.has("classes") && (dataset->is_framed() || !arguments.has("input")),
             arguments.where(arguments.has("classes") ? "classes" : "input"),
             ": the data set says it already; leave out one of the two");
+    require_image_labels(model.name, dataset->info().name);
     model.sample = dataset->info().sample_shape;
     model.classes = dataset->class_count();
     return model;

@@ -64,6 +64,11 @@ Shape default_sample(std::string_view name) { return require_network(name).netwo
 
 std::int64_t default_classes(std::string_view name) { return require_network(name).network->classes; }
 
+void require_image_labels(std::string_view name, std::string_view data) {
+  require(require_network(name).network->labels == Network::Labels::image, "model: ", name,
+          " wants a class for every place of an image, ", data, " has one for each image");
+}
+
 Model build_model(const ModelSpec& spec, OpTable ops) {
   const Found found = require_network(spec.name);
   require(spec.sample.rank() == 3, "model: found samples of shape ", to_text(spec.sample),

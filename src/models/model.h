@@ -51,6 +51,9 @@ Shape default_sample(std::string_view name);  // the input a model was published
 
 std::int64_t default_classes(std::string_view name);  // likewise
 
+// UserError if the network wants a class for every place of an image: the data sets have one for each image.
+void require_image_labels(std::string_view name, std::string_view data);
+
 // UserError for an unknown name (with the nearest known one) or an input the network cannot take.
 Model build_model(const ModelSpec& spec, OpTable ops);
 

@@ -34,7 +34,7 @@ Model build(const ModelSpec& spec, OpTable ops, std::string_view base, Network::
   constexpr std::int64_t kMultiple = 1 << kLevels;
   require(spec.sample[0] % kMultiple == 0 && spec.sample[1] % kMultiple == 0, "unet: found images of ",
           to_text(spec.sample), ", wanted height and width in multiples of ", kMultiple);
-  Network net(spec, ops, Network::Labels::place);
+  Network net(spec, ops, kUNet.labels);
   const bool is_bilinear = base == "unet-bilinear";
   std::vector<ValueId> skips = {double_conv(net, net.images(), "inc", kFirst, kFirst, norm)};
   for (std::int64_t level = 1; level <= kLevels; ++level) {
@@ -59,6 +59,7 @@ const NetworkDef kUNet = {.pattern = "unet[-bilinear][-gn]",
                           .example = "unet",
                           .sample = {256, 256, 3},
                           .classes = 2,
+                          .labels = Network::Labels::place,
                           .knows = [](std::string_view base) { return base == "unet" || base == "unet-bilinear"; },
                           .build = build};
 

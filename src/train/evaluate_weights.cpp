@@ -34,6 +34,7 @@ WeightsFile find_weights(const std::string& path) {
 EvaluationFacts evaluate_weights(const EvaluateOptions& options, const Dataset& dataset, OpTable ops,
                                  KernelTable kernels) {
   CompileRequest request = options.compile;
+  require_image_labels(request.model.name, dataset.info().name);
   request.model.sample = dataset.info().sample_shape;
   request.model.classes = dataset.class_count();
   request.train_samples = 0;

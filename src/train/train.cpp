@@ -18,6 +18,7 @@ using Tell = std::function<void(const std::string&)>;
 TrainOptions resolved(const TrainOptions& asked, const Dataset& dataset) {
   TrainOptions options = asked;
   CompileRequest& request = options.compile;
+  require_image_labels(request.model.name, dataset.info().name);
   request.model.sample = dataset.info().sample_shape;
   request.model.classes = dataset.class_count();
   request.train_samples = dataset.count(Split::train);

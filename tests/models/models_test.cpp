@@ -264,6 +264,8 @@ TEST(Refusals, NameTheFoundAndTheWanted) {
   expect_refusal({.name = "wrn10-1", .sample = sample, .label_smoothing = 1},
                  "'smoothing' is 1, wanted at least 0 and less than 1");
   EXPECT_THROW(default_sample("alexnet"), UserError);
+  EXPECT_THROW(require_image_labels("unet-gn", "cifar10"), UserError);
+  EXPECT_NO_THROW(require_image_labels("resnet18", "cifar10"));
 }
 
 }  // namespace

@@ -44,7 +44,10 @@ constexpr OptionDef kOptions[] = {
     {"microbatch", text, "N|auto",
      "samples that pass through the network at a time; auto chooses the fastest size that fits (default auto)",
      kPlanning, memory},
-    {"recompute", word, "auto|none", "none: keep everything that backward reads (default auto)", kPlanning, memory},
+    {"recompute", word, "auto|chen|block|sage|greedy|none",
+     "which values may be made again instead of kept. auto: what the search finds; none: nothing; the others, for "
+     "comparison: Chen's segments, checkpoints at blocks, Sage's eviction, greedy eviction (default auto)",
+     kPlanning, memory},
     {"allow", list, "LEVER,...",
      "levers that change the result, by name: microbatch-norm (batch norm's statistics are taken over each microbatch)",
      kPlanning, memory},

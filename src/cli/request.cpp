@@ -214,7 +214,7 @@ CompileRequest make_request(const Arguments& arguments, const Dataset* dataset) 
           ": goes with --sparsity, such as --sparsity 0.8");
   request.allowed = allowed_levers(arguments);
   request.target = make_target(arguments);
-  request.recompute = arguments.text("recompute", "auto") == "auto";
+  request.recompute = recompute_from_name(arguments.text("recompute", "auto"));
   request.configuration.skipped_passes = skipped_passes(arguments);
   if (const GivenValue* tensors = arguments.find("tensor-memory"); tensors != nullptr) {
     request.tensor_memory = size_from(tensors->text, tensors->where, "");

@@ -8,31 +8,24 @@
 #include "compile/stages.h"
 #include "grad/differentiate.h"
 #include "search/evaluate.h"
-#include "search/strategies.h"
 
 namespace thimble {
 namespace {
 
 struct NamedPoint {
-  NamedKeep keep;
+  NamedHolding holding;
   Bytes live_bytes = 0;  // of the busiest phase's transients
   double seconds = 0;    // of the busiest phase
   std::string strategy;
 };
 
-std::vector<NamedPoint> full_front(const Stages& stages, bool recompute) {
-  const Scheduler& scheduler = stages.busiest();
+std::vector<NamedPoint> full_front(const Stages& stages, Recompute recompute) {
   SearchOptions options;
+  options.recompute = recompute;
   options.buffers = stages.buffers();
   std::vector<NamedPoint> points;
-  if (!recompute) {
-    const std::vector<Keep> keep = scheduler.keep_all();
-    const Evaluation evaluation = evaluate(scheduler, keep, options.buffers);
-    points.push_back({stages.by_name(keep), evaluation.peak, evaluation.seconds, "keep all"});
-    return points;
-  }
-  for (FrontPoint& point : search_front(scheduler, options)) {
-    points.push_back({stages.by_name(point.keep), point.live_bytes, point.seconds, std::move(point.strategy)});
+  for (FrontPoint& point : search_front(stages.busiest(), options)) {
+    points.push_back({stages.by_name(point.holding), point.live_bytes, point.seconds, std::move(point.strategy)});
   }
   return points;
 }
@@ -41,8 +34,8 @@ std::vector<NamedPoint> full_front(const Stages& stages, bool recompute) {
 std::vector<NamedPoint> transferred_front(const Stages& stages, const std::vector<NamedPoint>& known) {
   std::vector<NamedPoint> points;
   for (const NamedPoint& point : known) {
-    const Evaluation evaluation = evaluate(stages.busiest(), stages.on_busiest(point.keep), stages.buffers());
-    points.push_back({point.keep, evaluation.peak, evaluation.seconds, point.strategy});
+    const Evaluation evaluation = evaluate(stages.busiest(), stages.on_busiest(point.holding), stages.buffers());
+    points.push_back({point.holding, evaluation.peak, evaluation.seconds, point.strategy});
   }
   std::stable_sort(points.begin(), points.end(), [](const NamedPoint& a, const NamedPoint& b) {
     return a.seconds != b.seconds ? a.seconds < b.seconds : a.live_bytes < b.live_bytes;
@@ -94,7 +87,7 @@ class Compiler {
     if (best_) {
       result.compiled = best_stages_->finish(std::move(*best_));
     } else {
-      Stages::Planned planned = smallest_stages_->plan(smallest_.keep, smallest_.strategy);
+      Stages::Planned planned = smallest_stages_->plan(smallest_.holding, smallest_.strategy);
       result.smallest_tensor_bytes = planned.point.arena_bytes;
       result.smallest_memory = planned.point.arena_bytes + planned.reserve.total();
       result.smallest_microbatch = planned.point.microbatch;
@@ -112,7 +105,7 @@ class Compiler {
     stages.add_evaluation(front.back().live_bytes);
     std::vector<PointSummary> points;
     points.reserve(front.size());
-    for (const NamedPoint& point : front) points.push_back(stages.plan(point.keep, point.strategy).point);
+    for (const NamedPoint& point : front) points.push_back(stages.plan(point.holding, point.strategy).point);
     return points;
   }
 
@@ -138,7 +131,7 @@ class Compiler {
     std::vector<NamedPoint> front;
     if (known_.empty() || request_.microbatch) {
       // Without a budget the fastest point is the one that recomputes nothing: no search needed.
-      front = full_front(*stages, request_.recompute && is_constrained());
+      front = full_front(*stages, is_constrained() ? request_.recompute : Recompute::none);
       known_ = front;
     } else {
       front = transferred_front(*stages, known_);
@@ -146,7 +139,7 @@ class Compiler {
     stages->add_evaluation(front.back().live_bytes);
     for (const NamedPoint& point : front) {
       if (!may_fit(*stages, point)) continue;
-      Stages::Planned planned = stages->plan(point.keep, point.strategy);
+      Stages::Planned planned = stages->plan(point.holding, point.strategy);
       if (!fits(planned)) continue;
       if (!best_ || planned.point.seconds < best_->point.seconds) {
         best_ = std::move(planned);

@@ -40,7 +40,7 @@ struct CompileRequest {
   Target target;
   std::optional<Bytes> memory;         // budget of the whole process; none: unconstrained
   std::optional<Bytes> tensor_memory;  // budget of the arena alone, for comparison with papers; none: unconstrained
-  bool recompute = true;               // false: only what is never kept is made anew
+  Recompute recompute = Recompute::automatic;
   Configuration configuration;
 };
 

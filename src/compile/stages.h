@@ -8,7 +8,16 @@
 
 namespace thimble {
 
-using NamedKeep = std::map<std::string, Keep>;  // values that are not simply kept, by name: the same for every phase
+// A holding by names, which mean the same in every phase and for every microbatch.
+struct NamedHolding {
+  struct NamedGap {
+    std::string value;
+    std::string after;  // the first output of the step
+    bool is_held = false;
+  };
+  std::map<std::string, Keep> keep;  // values that are not simply kept
+  std::vector<NamedGap> gaps;
+};
 
 class Stages {
  public:
@@ -21,8 +30,8 @@ class Stages {
   BufferOptions buffers() const;
   Bytes persistent_bytes() const;  // of the busiest phase
 
-  NamedKeep by_name(std::span<const Keep> keep) const;  // from the busiest phase's values
-  std::vector<Keep> on_busiest(const NamedKeep& keep) const;
+  NamedHolding by_name(const Holding& holding) const;  // from the busiest phase's values
+  Holding on_busiest(const NamedHolding& named) const;
 
   // Adds evaluation phases of at most `limit` live bytes; their size depends on the front, never on a budget.
   void add_evaluation(Bytes limit);
@@ -32,7 +41,7 @@ class Stages {
     PointSummary point;
     Reserve reserve;
   };
-  Planned plan(const NamedKeep& keep, const std::string& strategy) const;
+  Planned plan(const NamedHolding& named, const std::string& strategy) const;
 
   // Moves everything out for the executor. The plan must have been verified.
   Compiled finish(Planned planned);

@@ -15,22 +15,30 @@ bool is_cloneable(const Graph& graph, NodeId id) {
                      [&](ValueId v) { return graph.value(v).role == Role::activation; });
 }
 
+const Gap* find_gap(std::span<const Gap> gaps, ValueId value, NodeId after) {
+  const auto found = std::lower_bound(gaps.begin(), gaps.end(), Gap{value, after});
+  return found != gaps.end() && found->value == value && found->after == after ? &*found : nullptr;
+}
+
 // Emits the steps of one schedule. `current_` holds, for each value, the instance that a reader would find in memory.
 class Emitter {
  public:
   Emitter(const Selected& selected, std::span<const NodeId> order, std::int32_t forward_count,
-          std::span<const Keep> keep)
+          std::span<const Keep> keep, std::span<const Gap> gaps)
       : selected_(selected),
         graph_(selected.graph()),
         order_(order),
         forward_count_(forward_count),
         keep_(keep),
+        gaps_(gaps),
         current_(static_cast<std::size_t>(graph_.value_count()), -1),
-        made_for_(static_cast<std::size_t>(graph_.value_count()), -1) {
+        touched_(static_cast<std::size_t>(graph_.value_count()), -1) {
     schedule_.steps.reserve(order.size() * 2);
     schedule_.instances.reserve(static_cast<std::size_t>(graph_.value_count()) * 2);
     schedule_.operands.reserve(order.size() * 8);
   }
+
+  void note_gaps(std::vector<Gap>& seen) { seen_ = &seen; }
 
   PhaseSchedule run() {
     for (std::int32_t v = 0; v < graph_.value_count(); ++v) {
@@ -51,12 +59,25 @@ class Emitter {
     return static_cast<std::int32_t>(schedule_.instances.size()) - 1;
   }
 
+  // Whether the instance made last is still in memory when this base step begins to want it.
   bool is_available(ValueId value) const {
     const auto index = static_cast<std::size_t>(value.index);
+    const std::int32_t touched = touched_[index];
     if (current_[index] < 0) return false;
+    if (touched == base_step_ || touched < 0) return true;  // in use, or there before the phase began
+    if (!gaps_.empty()) {
+      if (const Gap* gap = find_gap(gaps_, value, order_[static_cast<std::size_t>(touched)]); gap != nullptr)
+        return gap->is_held;
+    }
     if (base_step_ < forward_count_ || keep_[index] == Keep::keep) return true;
-    if (made_for_[index] < 0) return false;  // only the forward instance exists, and it was dropped
-    return keep_[index] == Keep::retain || made_for_[index] == base_step_;
+    return keep_[index] == Keep::retain && touched >= forward_count_;
+  }
+
+  void touch(ValueId value) {
+    std::int32_t& touched = touched_[static_cast<std::size_t>(value.index)];
+    if (seen_ != nullptr && touched >= 0 && touched < base_step_)
+      seen_->push_back({value, order_[static_cast<std::size_t>(touched)], is_available(value)});
+    touched = base_step_;
   }
 
   std::int32_t instance_of(ValueId value) {
@@ -75,17 +96,19 @@ class Emitter {
     for (const ValueId input : node.inputs) instance_of(input);
     Step step{id, is_recompute, static_cast<std::int32_t>(schedule_.operands.size()),
               static_cast<std::int16_t>(node.inputs.size()), static_cast<std::int16_t>(node.outputs.size())};
-    for (const ValueId input : node.inputs)
+    for (const ValueId input : node.inputs) {
       schedule_.operands.push_back(current_[static_cast<std::size_t>(input.index)]);
+      touch(input);
+    }
     const auto index = static_cast<std::int32_t>(schedule_.steps.size());
     for (const ValueId output : node.outputs) {
       const std::int32_t instance = add_instance(output, index);
       schedule_.operands.push_back(instance);
       const auto value = static_cast<std::size_t>(output.index);
       // A kept by-product of a recomputed node (a norm's statistics, say) stays what it was.
-      if (is_recompute && keep_[value] == Keep::keep) continue;
+      if (is_recompute && keep_[value] == Keep::keep && is_available(output)) continue;
+      touch(output);
       current_[value] = instance;
-      if (is_recompute) made_for_[value] = base_step_;
     }
     schedule_.steps.push_back(step);
     const Choice& choice = selected_.choice(id);
@@ -151,13 +174,30 @@ class Emitter {
   std::span<const NodeId> order_;
   std::int32_t forward_count_;
   std::span<const Keep> keep_;
+  std::span<const Gap> gaps_;
   PhaseSchedule schedule_;
   std::int32_t base_step_ = 0;
-  std::vector<std::int32_t> current_;   // instance a reader finds, by value
-  std::vector<std::int32_t> made_for_;  // the base step for which a value was recomputed last; -1: never
+  std::vector<std::int32_t> current_;  // instance a reader finds, by value
+  std::vector<std::int32_t> touched_;  // the base step that last made or read a value, itself or for a recomputation
+  std::vector<Gap>* seen_ = nullptr;   // gaps are noted here, if anyone asks
 };
 
 }  // namespace
+
+const Gap* Holding::find(ValueId value, NodeId after) const { return find_gap(gaps, value, after); }
+
+void Holding::set(const Gap& gap) {
+  const auto place = std::lower_bound(gaps.begin(), gaps.end(), Gap{gap.value, gap.after});
+  if (place != gaps.end() && place->value == gap.value && place->after == gap.after) {
+    place->is_held = gap.is_held;
+  } else {
+    gaps.insert(place, gap);
+  }
+}
+
+void Holding::clear(ValueId value) {
+  std::erase_if(gaps, [&](const Gap& gap) { return gap.value == value; });
+}
 
 Scheduler::Scheduler(const Selected& selected) : selected_(&selected), order_(order_nodes(selected)) {
   const Graph& graph = selected.graph();
@@ -186,7 +226,23 @@ std::vector<Keep> Scheduler::keep_all() const {
 }
 
 PhaseSchedule Scheduler::make(std::span<const Keep> keep) const {
-  return Emitter(*selected_, order_, forward_count_, keep).run();
+  return Emitter(*selected_, order_, forward_count_, keep, {}).run();
+}
+
+PhaseSchedule Scheduler::make(const Holding& holding) const {
+  return Emitter(*selected_, order_, forward_count_, holding.keep, holding.gaps).run();
+}
+
+std::vector<Gap> Scheduler::gaps(const Holding& holding) const {
+  std::vector<Gap> seen;
+  Emitter emitter(*selected_, order_, forward_count_, holding.keep, holding.gaps);
+  emitter.note_gaps(seen);
+  emitter.run();
+  std::vector<bool> is_candidate(holding.keep.size(), false);
+  for (const ValueId value : candidates_) is_candidate[static_cast<std::size_t>(value.index)] = true;
+  std::erase_if(seen, [&](const Gap& gap) { return !is_candidate[static_cast<std::size_t>(gap.value.index)]; });
+  std::sort(seen.begin(), seen.end());
+  return seen;
 }
 
 }  // namespace thimble

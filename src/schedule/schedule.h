@@ -16,6 +16,30 @@ enum class Keep : std::uint8_t {
   transient,  // dropped after forward, recomputed for every single use
 };
 
+// An exception to a value's mode: whether it stays in memory after the original step of node `after`, which touched it
+// (or for which something was recomputed from it), until it is wanted again.
+struct Gap {
+  ValueId value;
+  NodeId after;
+  bool is_held = false;
+
+  friend auto operator<=>(const Gap&, const Gap&) = default;
+};
+
+// What is in memory when: a mode for every value and exceptions, sorted by value, then by `after`.
+struct Holding {
+  std::vector<Keep> keep;  // by value
+  std::vector<Gap> gaps = {};
+
+  Keep& mode(ValueId value) { return keep[static_cast<std::size_t>(value.index)]; }
+  Keep mode(ValueId value) const { return keep[static_cast<std::size_t>(value.index)]; }
+  const Gap* find(ValueId value, NodeId after) const;  // null: there is no exception
+  void set(const Gap& gap);                            // adds an exception or changes it
+  void clear(ValueId value);                           // removes a value's exceptions
+
+  friend bool operator==(const Holding&, const Holding&) = default;
+};
+
 // One appearance of a value in memory. A recomputed value has several instances.
 struct Instance {
   ValueId value;
@@ -56,6 +80,7 @@ class Scheduler {
 
   const Selected& selected() const { return *selected_; }
   const std::vector<NodeId>& order() const { return order_; }
+  std::int32_t forward_count() const { return forward_count_; }  // steps of the order up to and including the loss
 
   // The choice that recomputes nothing but values that are never kept.
   std::vector<Keep> keep_all() const;
@@ -63,11 +88,16 @@ class Scheduler {
   const std::vector<ValueId>& candidates() const { return candidates_; }
 
   PhaseSchedule make(std::span<const Keep> keep) const;
+  PhaseSchedule make(const Holding& holding) const;
+
+  // Every gap between two uses of a candidate in the schedule that `holding` makes, and whether the value is held over
+  // it.
+  std::vector<Gap> gaps(const Holding& holding) const;
 
  private:
   const Selected* selected_;
   std::vector<NodeId> order_;
-  std::int32_t forward_count_ = 0;  // steps of `order_` up to and including the loss
+  std::int32_t forward_count_ = 0;
   std::vector<ValueId> candidates_;
 };
 

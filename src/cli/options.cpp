@@ -95,6 +95,11 @@ constexpr OptionDef kOptions[] = {
 
     {"config", text, "FILE.toml", "take options from a file, keys named as the options; flags win", kCompiling, output},
     {"json", flag, "", "facts as JSON on stdout, everything else on stderr", kCompiling | kLists, output},
+    {"svg", text, "FILE", "also draw the front into this file", kExplore, output},
+    {"compare", list, "FILE,...",
+     "instead of the front, what it is beside one that explore --json wrote before; two files and no model: beside "
+     "each other",
+     kExplore, output},
     {"explain", flag, "", "also what each pass did, and the kernel of every step with the refusals before it", kPlan,
      output},
     {"progress", word, "auto|bar|plain|none", "auto: a bar on a terminal, else a line every ten seconds (default auto)",

@@ -4,72 +4,11 @@
 
 #include "analysis/baseline.h"
 #include "base/error.h"
-#include "compile/recipe.h"
-#include "compile/stages.h"
+#include "compile/fronts.h"
 #include "grad/differentiate.h"
-#include "search/evaluate.h"
 
 namespace thimble {
 namespace {
-
-struct NamedPoint {
-  NamedHolding holding;
-  Bytes live_bytes = 0;  // of the busiest phase's transients
-  double seconds = 0;    // of the busiest phase
-  std::string strategy;
-};
-
-std::vector<NamedPoint> full_front(const Stages& stages, Recompute recompute) {
-  SearchOptions options;
-  options.recompute = recompute;
-  options.buffers = stages.buffers();
-  std::vector<NamedPoint> points;
-  for (FrontPoint& point : search_front(stages.busiest(), options)) {
-    points.push_back({stages.by_name(point.holding), point.live_bytes, point.seconds, std::move(point.strategy)});
-  }
-  return points;
-}
-
-// The same choices judged for another microbatch; sorted from fastest to smallest, beaten ones left out.
-std::vector<NamedPoint> transferred_front(const Stages& stages, const std::vector<NamedPoint>& known) {
-  std::vector<NamedPoint> points;
-  for (const NamedPoint& point : known) {
-    const Evaluation evaluation = evaluate(stages.busiest(), stages.on_busiest(point.holding), stages.buffers());
-    points.push_back({point.holding, evaluation.peak, evaluation.seconds, point.strategy});
-  }
-  std::stable_sort(points.begin(), points.end(), [](const NamedPoint& a, const NamedPoint& b) {
-    return a.seconds != b.seconds ? a.seconds < b.seconds : a.live_bytes < b.live_bytes;
-  });
-  std::vector<NamedPoint> front;
-  for (NamedPoint& point : points) {
-    if (front.empty() || point.live_bytes < front.back().live_bytes) front.push_back(std::move(point));
-  }
-  return front;
-}
-
-std::vector<std::int64_t> microbatch_candidates(const CompileRequest& request, bool may_split) {
-  if (request.microbatch) return {std::min(*request.microbatch, request.batch)};
-  std::vector<std::int64_t> sizes = {request.batch};
-  if (!may_split) return sizes;
-  for (std::int64_t size = request.batch - 1; size >= 1; --size) {
-    if (request.batch % size == 0) sizes.push_back(size);
-  }
-  // A prime batch still wants choices between itself and one.
-  for (std::int64_t parts = 2; parts < request.batch; parts *= 2) sizes.push_back((request.batch + parts - 1) / parts);
-  std::sort(sizes.begin(), sizes.end(), std::greater<>());
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  return sizes;
-}
-
-void check_request(const CompileRequest& request) {
-  require(request.batch >= 1, "batch: found ", request.batch, ", wanted at least 1");
-  require(!request.microbatch || *request.microbatch >= 1, "microbatch: found ", request.microbatch.value_or(0),
-          ", wanted at least 1");
-  require(request.sparsity >= 0 && request.sparsity < 1, "sparsity: found ", request.sparsity,
-          ", wanted 0 or more and less than 1");
-  require(request.master == Master::f32 || request.precision == DType::bf16,
-          "--master none goes with --precision bf16");
-}
 
 class Compiler {
  public:
@@ -78,7 +17,7 @@ class Compiler {
 
   CompileResult run() {
     check_request(request_);
-    const bool may_split = check_splitting();
+    const bool may_split = check_splitting(request_, ops_);
     for (const std::int64_t size : microbatch_candidates(request_, may_split)) {
       if (best_ && !could_be_faster(size)) continue;
       consider(size);
@@ -97,32 +36,7 @@ class Compiler {
     return result;
   }
 
-  std::vector<PointSummary> explore_points() {
-    check_request(request_);
-    check_splitting();
-    Stages stages(request_, request_.microbatch.value_or(request_.batch), ops_, kernels_);
-    const std::vector<NamedPoint> front = full_front(stages, request_.recompute);
-    stages.add_evaluation(front.back().live_bytes);
-    std::vector<PointSummary> points;
-    points.reserve(front.size());
-    for (const NamedPoint& point : front) points.push_back(stages.plan(point.holding, point.strategy).point);
-    return points;
-  }
-
  private:
-  // Whether microbatches are allowed; UserError if one is asked for that would change the result without leave.
-  bool check_splitting() const {
-    ModelSpec spec = request_.model;
-    spec.samples = request_.batch;
-    const bool coupled = is_batch_coupled(build_model(spec, ops_).graph);
-    const bool may_split = !coupled || request_.allowed.contains("microbatch-norm");
-    require(may_split || !request_.microbatch || *request_.microbatch >= request_.batch, "model '", request_.model.name,
-            "' has batch norm: microbatches change its statistics. Allow that with --allow microbatch-norm, or take "
-            "the model with group norm ('",
-            request_.model.name, "-gn')");
-    return may_split;
-  }
-
   // A smaller microbatch repeats per-step costs more often; it can win only if the larger one had to recompute.
   bool could_be_faster(std::int64_t) const { return best_->point.recompute_flops_ratio > 0; }
 
@@ -201,10 +115,6 @@ class Compiler {
 
 CompileResult compile(const CompileRequest& request, OpTable ops, KernelTable kernels) {
   return Compiler(request, ops, kernels).run();
-}
-
-std::vector<PointSummary> explore(const CompileRequest& request, OpTable ops, KernelTable kernels) {
-  return Compiler(request, ops, kernels).explore_points();
 }
 
 }  // namespace thimble

@@ -155,6 +155,10 @@ Stages::Planned Stages::plan(const NamedHolding& named, const std::string& strat
   point.arena_bytes = planned.plans.arena_bytes;
   point.lower_bound_bytes = planned.plans.lower_bound_bytes;
   point.strategy = strategy;
+  if (batch_coupled_ && microbatch_ < request_.batch) point.levers.emplace_back("microbatch-norm");
+  if (request_.precision == DType::bf16) point.levers.emplace_back("bf16");
+  if (request_.master == Master::none) point.levers.emplace_back("no-master");
+  if (request_.sparsity > 0) point.levers.emplace_back("sparsity");
   double flops = 0, recomputed = 0;
   for (const PhaseTurn& turn : turns_) {
     for (const PhasePlan& plan : planned.plans.phases) {

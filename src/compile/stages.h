@@ -24,6 +24,7 @@ class Stages {
   Stages(const CompileRequest& request, std::int64_t microbatch, OpTable ops, KernelTable kernels);
 
   std::int64_t microbatch() const { return microbatch_; }
+  std::size_t turn_count() const { return turns_.size(); }  // microbatches in an iteration
   const Scheduler& busiest() const {
     return *schedulers_[busiest_];
   }  // the phase with the highest peak when all is kept

@@ -3,19 +3,14 @@
 #include <algorithm>
 
 #include "base/random.h"
-#include "search/evaluate.h"
-#include "search/strategies.h"
+#include "search/archive.h"
+#include "search/gap_search.h"
 
 namespace thimble {
 namespace {
 
 constexpr std::uint64_t kKicks = 24;
 constexpr std::uint64_t kKickedPairs = 4;
-
-struct State {
-  Holding holding;
-  Evaluation evaluation;
-};
 
 class FrontSearch {
  public:
@@ -24,20 +19,23 @@ class FrontSearch {
 
   std::vector<FrontPoint> run() {
     std::vector<State> seeds;
+    std::vector<Strategy> with_gaps;
     for (Strategy& strategy : named_strategies(scheduler_, options_.recompute)) {
       strategy_ = strategy.name;
-      State state = judge(std::move(strategy.holding));
+      State state = judge(strategy.holding);
       if (is_seed(strategy)) seeds.push_back(std::move(state));
+      if (!strategy.holding.gaps.empty()) with_gaps.push_back(std::move(strategy));
     }
     strategy_ = "search";
     if (!large_.empty() && options_.recompute == Recompute::automatic) {
       const Bytes top = seeds.front().evaluation.peak;
       for (const State& seed : seeds) dive(seed);
       for (int round = 0; round < options_.rounds; ++round) sweep(seeds, top, round);
-      deepen(judge(archive_.front().holding));
+      deepen(judge(archive_.smallest().holding));
       for (std::uint64_t turn = 0; turn < kKicks; ++turn) kick(turn);
+      search_gaps(scheduler_, large_, with_gaps, options_.buffers, archive_);
     }
-    return finish();
+    return archive_.fastest_first();
   }
 
  private:
@@ -49,21 +47,8 @@ class FrontSearch {
   State judge(Holding holding) {
     State state{std::move(holding), {}};
     state.evaluation = evaluate(scheduler_, state.holding, options_.buffers);
-    record(state);
+    archive_.record(state, strategy_);
     return state;
-  }
-
-  // Keeps the archive free of points that another beats or equals in both bytes and time.
-  void record(const State& state) {
-    const Evaluation& e = state.evaluation;
-    const auto after = std::lower_bound(archive_.begin(), archive_.end(), e.peak,
-                                        [](const FrontPoint& p, Bytes peak) { return p.live_bytes < peak; });
-    if (after != archive_.end() && after->live_bytes == e.peak && after->seconds <= e.seconds) return;
-    if (after != archive_.begin() && std::prev(after)->seconds <= e.seconds) return;
-    auto last = after;
-    while (last != archive_.end() && last->seconds >= e.seconds) ++last;
-    const auto place = archive_.erase(after, last);
-    archive_.insert(place, {state.holding, e.peak, e.seconds, e.recompute_flops_ratio, strategy_});
   }
 
   // As far down as single flips lead from one state, in steps of a thirty-second.
@@ -85,10 +70,10 @@ class FrontSearch {
   // Leaves the smallest state by several flips at once and goes down again.
   void kick(std::uint64_t turn) {
     const RandomKey key = random_key(2, RandomPurpose::test, turn);
-    Holding holding = archive_.front().holding;
+    Holding holding = archive_.smallest().holding;
     for (std::uint64_t pair = 0; pair < kKickedPairs; ++pair) holding = two_flips(std::move(holding), key, pair);
     State state = judge(std::move(holding));
-    const Bytes target = archive_.front().live_bytes - archive_.front().live_bytes / 256;
+    const Bytes target = archive_.smallest().live_bytes - archive_.smallest().live_bytes / 256;
     if (descend(state, target)) deepen(std::move(state));
   }
 
@@ -115,7 +100,7 @@ class FrontSearch {
 
   // From most bytes to fewest: each target starts from the best known state that is nearest above it.
   void sweep(const std::vector<State>& seeds, Bytes top, int round) {
-    const Bytes bottom = archive_.front().live_bytes;
+    const Bytes bottom = archive_.smallest().live_bytes;
     for (int t = 0; t < options_.target_count; ++t) {
       const double fraction = static_cast<double>(t + 1) / options_.target_count;
       const Bytes target = top - static_cast<Bytes>(static_cast<double>(top - bottom) * fraction);
@@ -131,9 +116,7 @@ class FrontSearch {
       const State& seed = seeds[static_cast<std::size_t>(turn / 4) % seeds.size()];
       if (seed.evaluation.peak > target) return seed;
     }
-    const auto above = std::lower_bound(archive_.begin(), archive_.end(), target,
-                                        [](const FrontPoint& p, Bytes bytes) { return p.live_bytes < bytes; });
-    return judge((above == archive_.end() ? std::prev(above) : above)->holding);
+    return judge(archive_.next_above(target).holding);
   }
 
   // Flips the value that removes most excess a second of extra time, until the target is met. False if it cannot be met
@@ -198,15 +181,10 @@ class FrontSearch {
     return true;
   }
 
-  std::vector<FrontPoint> finish() {
-    std::vector<FrontPoint> points(archive_.rbegin(), archive_.rend());  // fastest first
-    return points;
-  }
-
   const Scheduler& scheduler_;
   const SearchOptions& options_;
   std::vector<ValueId> large_;
-  std::vector<FrontPoint> archive_;  // by bytes, ascending; seconds descend
+  Archive archive_;
   std::string strategy_;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "search/best_segments.h"
 #include "search/eviction.h"
 #include "search/segments.h"
 
@@ -73,6 +74,7 @@ std::vector<Strategy> named_strategies(const Scheduler& scheduler, Recompute fam
     add(chen_strategies(scheduler, large));
     add(recursive_strategies(scheduler, large));
   }
+  if (family == Recompute::automatic) add(best_segments(scheduler, large));
   if (wants(Recompute::sage)) add(eviction_strategies(scheduler, large, Recompute::sage));
   if (wants(Recompute::greedy)) add(eviction_strategies(scheduler, large, Recompute::greedy));
   return strategies;

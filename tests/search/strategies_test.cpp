@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "search/networks.h"
 
@@ -30,7 +32,12 @@ TEST(Strategies, AFamilyHasItsOwnSchedulesAndTheOneThatKeepsAll) {
     for (std::size_t i = 1; i < strategies.size(); ++i) EXPECT_EQ(strategies[i].family, family) << strategies[i].name;
     count += strategies.size() - 1;
   }
-  EXPECT_EQ(named_strategies(scheduler).size(), count);
+  // The whole has them all, and segments with the best places to split.
+  const std::vector<Strategy> all = named_strategies(scheduler);
+  const auto own = std::count_if(all.begin(), all.end(),
+                                 [](const Strategy& strategy) { return strategy.family == Recompute::automatic; });
+  EXPECT_GT(own, 0);
+  EXPECT_EQ(all.size(), count + static_cast<std::size_t>(own));
   EXPECT_EQ(named_strategies(scheduler, Recompute::none).size(), 1U);
 }
 
@@ -73,6 +80,28 @@ TEST(Strategies, EvictionUnderMorePressureRecomputesMore) {
     EXPECT_LT(hard.peak, gentle.peak) << name_of(family);
     EXPECT_GT(gentle.seconds, all.seconds) << name_of(family);
     EXPECT_GT(hard.seconds, gentle.seconds) << name_of(family);
+  }
+}
+
+// On equal layers the best splits need no more layers run again than halves do, within the same bytes.
+TEST(Strategies, TheBestSegmentsBeatHalves) {
+  for (const int layers : {16, 32}) {
+    const Selected selected = chain_of(layers);
+    const Scheduler scheduler(selected);
+    const std::vector<Strategy> strategies = named_strategies(scheduler);
+    int compared = 0;
+    for (const Strategy& halves : strategies) {
+      if (!halves.name.starts_with("chen recursive")) continue;
+      const Evaluation wanted = evaluate(scheduler, halves.holding, {});
+      const bool is_matched = std::any_of(strategies.begin(), strategies.end(), [&](const Strategy& strategy) {
+        if (strategy.family != Recompute::automatic) return false;
+        const Evaluation found = evaluate(scheduler, strategy.holding, {});
+        return found.peak <= wanted.peak && found.seconds <= wanted.seconds;
+      });
+      EXPECT_TRUE(is_matched) << layers << " layers, " << halves.name;
+      ++compared;
+    }
+    EXPECT_GT(compared, 1);
   }
 }
 

@@ -34,7 +34,8 @@ std::vector<Trial> make_trials(const CompileRequest& request, OpTable ops) {
     trials.push_back({std::move(option), request});
     change(trials.back().request);
   };
-  if (!request.recompute) add("--recompute auto", [](CompileRequest& r) { r.recompute = true; });
+  if (request.recompute != Recompute::automatic)
+    add("--recompute auto", [](CompileRequest& r) { r.recompute = Recompute::automatic; });
   if (request.microbatch) add("--microbatch auto", [](CompileRequest& r) { r.microbatch.reset(); });
   const bool coupled = is_coupled(request, ops);
   if (coupled && !request.allowed.contains("microbatch-norm")) {

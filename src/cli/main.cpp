@@ -55,7 +55,9 @@ ExitCode run(std::span<const char* const> words) {
     return ExitCode::good;
   }
   read_files(arguments);
-  const bool wants_model = verb->takes_model() && !(verb->verb == Verb::train && arguments.has("resume"));
+  const bool goes_without = (verb->verb == Verb::train && arguments.has("resume")) ||
+                            (verb->verb == Verb::explore && arguments.has("compare"));
+  const bool wants_model = verb->takes_model() && !goes_without;
   require(!wants_model || !arguments.model().empty(), verb->name,
           ": found no model, wanted one behind the verb, such as wrn28-2-gn; 'thimble models' lists them");
   return verb->run(arguments);

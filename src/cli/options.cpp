@@ -51,7 +51,10 @@ constexpr OptionDef kOptions[] = {
     {"microbatch", text, "N|auto",
      "samples that pass through the network at a time; auto chooses the fastest size that fits (default auto)",
      kPlanning, memory},
-    {"recompute", word, "auto|none", "none: keep everything that backward reads (default auto)", kPlanning, memory},
+    {"recompute", word, "auto|chen|block|sage|greedy|none",
+     "which values may be made again instead of kept. auto: what the search finds; none: nothing; the others, for "
+     "comparison: Chen's segments, checkpoints at blocks, Sage's eviction, greedy eviction (default auto)",
+     kPlanning, memory},
     {"allow", list, "LEVER,...",
      "levers that change the result, by name: microbatch-norm (batch norm's statistics are taken over each "
      "microbatch), "
@@ -105,6 +108,11 @@ constexpr OptionDef kOptions[] = {
 
     {"config", text, "FILE.toml", "take options from a file, keys named as the options; flags win", kCompiling, output},
     {"json", flag, "", "facts as JSON on stdout, everything else on stderr", kCompiling | kLists, output},
+    {"svg", text, "FILE", "also draw the front into this file", kExplore, output},
+    {"compare", list, "FILE,...",
+     "instead of the front, what it is beside one that explore --json wrote before; two files and no model: beside "
+     "each other",
+     kExplore, output},
     {"explain", flag, "", "also what each pass did, and the kernel of every step with the refusals before it", kPlan,
      output},
     {"progress", word, "auto|bar|plain|none", "auto: a bar on a terminal, else a line every ten seconds (default auto)",

@@ -230,7 +230,7 @@ CompileRequest make_request(const Arguments& arguments, const Dataset* dataset) 
   request.allowed = allowed_levers(arguments);
   request.target = make_target(arguments);
   if (dataset != nullptr) request.loading_bytes = loading_bytes(*dataset, request.target.threads);
-  request.recompute = arguments.text("recompute", "auto") == "auto";
+  request.recompute = recompute_from_name(arguments.text("recompute", "auto"));
   request.configuration.skipped_passes = skipped_passes(arguments);
   if (const GivenValue* tensors = arguments.find("tensor-memory"); tensors != nullptr) {
     request.tensor_memory = size_from(tensors->text, tensors->where, "");

@@ -34,9 +34,13 @@ constexpr VerbDef kVerbs[] = {
      .operand = "MODEL",
      .summary = "print the choices between memory and time",
      .about = "Prints plans of which none is beaten in both memory and predicted time, from the fastest to the "
-              "smallest, for one size of microbatch, each with the command that trains with it (--json).",
-     .examples = "  thimble explore wrn28-2 --batch 100\n"
-                 "  thimble explore wrn28-2-gn --batch 100 --microbatch 10 --memory 32MiB\n",
+              "smallest, over all sizes of microbatch unless one is given; plans that change the result stand beside "
+              "those that do not. Each comes with the command that trains with it (--json, --svg). Then what the "
+              "search adds over strategies from the literature.",
+     .examples = "  thimble explore wrn28-2 --batch 100 --svg front.svg\n"
+                 "  thimble explore wrn28-2-gn --batch 100 --microbatch 10 --memory 32MiB\n"
+                 "  thimble explore wrn28-2 --batch 100 --precision bf16 --compare f32.json\n"
+                 "  thimble explore --compare f32.json,bf16.json\n",
      .run = run_explore},
     {.verb = Verb::eval,
      .name = "eval",

@@ -26,7 +26,7 @@ class Compiler {
     if (best_) {
       result.compiled = best_stages_->finish(std::move(*best_));
     } else {
-      Stages::Planned planned = smallest_stages_->plan(smallest_.keep, smallest_.strategy);
+      Stages::Planned planned = smallest_stages_->plan(smallest_.holding, smallest_.strategy);
       result.smallest_tensor_bytes = planned.point.arena_bytes;
       result.smallest_memory = planned.point.arena_bytes + planned.reserve.total();
       result.smallest_microbatch = planned.point.microbatch;
@@ -34,18 +34,6 @@ class Compiler {
     }
     add_reference_figures(best_ ? *result.compiled : *result.smallest, ops_);
     return result;
-  }
-
-  std::vector<PointSummary> explore_points() {
-    check_request(request_);
-    check_splitting(request_, ops_);
-    Stages stages(request_, request_.microbatch.value_or(request_.batch), ops_, kernels_);
-    const std::vector<NamedPoint> front = full_front(stages, request_.recompute);
-    stages.add_evaluation(front.back().live_bytes);
-    std::vector<PointSummary> points;
-    points.reserve(front.size());
-    for (const NamedPoint& point : front) points.push_back(stages.plan(point.keep, point.strategy).point);
-    return points;
   }
 
  private:
@@ -57,7 +45,7 @@ class Compiler {
     std::vector<NamedPoint> front;
     if (known_.empty() || request_.microbatch) {
       // Without a budget the fastest point is the one that recomputes nothing: no search needed.
-      front = full_front(*stages, request_.recompute && is_constrained());
+      front = full_front(*stages, is_constrained() ? request_.recompute : Recompute::none);
       known_ = front;
     } else {
       front = transferred_front(*stages, known_);
@@ -65,7 +53,7 @@ class Compiler {
     stages->add_evaluation(front.back().live_bytes);
     for (const NamedPoint& point : front) {
       if (!may_fit(*stages, point)) continue;
-      Stages::Planned planned = stages->plan(point.keep, point.strategy);
+      Stages::Planned planned = stages->plan(point.holding, point.strategy);
       if (!fits(planned)) continue;
       if (!best_ || planned.point.seconds < best_->point.seconds) {
         best_ = std::move(planned);
@@ -116,10 +104,6 @@ class Compiler {
 
 CompileResult compile(const CompileRequest& request, OpTable ops, KernelTable kernels) {
   return request.changing ? compile_ladder(request, ops, kernels) : Compiler(request, ops, kernels).run();
-}
-
-std::vector<PointSummary> explore(const CompileRequest& request, OpTable ops, KernelTable kernels) {
-  return Compiler(request, ops, kernels).explore_points();
 }
 
 }  // namespace thimble

@@ -44,7 +44,7 @@ struct CompileRequest {
   std::optional<Bytes> memory;         // budget of the whole process; none: unconstrained
   std::optional<Bytes> tensor_memory;  // budget of the arena alone, for comparison with papers; none: unconstrained
   bool changing = false;               // the budget may change while training: a ladder of plans is kept
-  bool recompute = true;               // false: only what is never kept is made anew
+  Recompute recompute = Recompute::automatic;
   Configuration configuration;
 };
 
@@ -78,7 +78,24 @@ CompileResult compile(const CompileRequest& request, OpTable ops, KernelTable ke
 // True if samples influence each other in this model, so that microbatching changes results.
 bool is_batch_coupled(const Graph& graph);
 
-// The whole front for `request`'s microbatch, every point placed. Sorted from fastest to smallest.
-std::vector<PointSummary> explore(const CompileRequest& request, OpTable ops, KernelTable kernels);
+// What the search adds over the named strategies: time under one limit, judged by live bytes before placement.
+struct StrategyRow {
+  struct Entry {
+    Recompute family = Recompute::none;
+    std::optional<double> seconds;  // none: it has no schedule this small
+  };
+  Bytes arena_bytes = 0;  // the limit
+  double seconds = 0;     // of the whole front
+  std::vector<Entry> named;
+};
+
+struct Exploration {
+  std::vector<PointSummary> points;  // from fastest to smallest, every one placed
+  std::vector<StrategyRow> rows;     // from most bytes to fewest; none if the request names a strategy itself
+};
+
+// The front over all microbatches that `request` allows: no point is beaten in process bytes and time by one that uses
+// no more levers, so that a lossless point stays beside a better one that changes the result.
+Exploration explore(const CompileRequest& request, OpTable ops, KernelTable kernels);
 
 }  // namespace thimble

@@ -55,7 +55,7 @@ class LadderMaker {
     const Rung& rung = ladder_.rungs[ladder_.start];
     const Entry& entry = entries_[ladder_.start];
     Stages& stages = *stages_[rung.layout];
-    Stages::Planned planned = stages.plan(entry.choice.keep, entry.choice.strategy);
+    Stages::Planned planned = stages.plan(entry.choice.holding, entry.choice.strategy);
     planned.point = rung.point;
     planned.reserve = predict_reserve(entry.facts);
     Compiled compiled = stages.finish(std::move(planned));
@@ -85,7 +85,7 @@ class LadderMaker {
   };
 
   void add_rung(const Stages& stages, NamedPoint point) {
-    Stages::Planned planned = stages.plan(point.keep, point.strategy);
+    Stages::Planned planned = stages.plan(point.holding, point.strategy);
     stages.verify(planned.plans);
     const std::size_t layout = stages_.size();
     if (ladder_.layouts.size() == layout) {

@@ -7,19 +7,13 @@
 
 namespace thimble {
 
-std::vector<NamedPoint> full_front(const Stages& stages, bool recompute) {
-  const Scheduler& scheduler = stages.busiest();
+std::vector<NamedPoint> full_front(const Stages& stages, Recompute recompute) {
   SearchOptions options;
+  options.recompute = recompute;
   options.buffers = stages.buffers();
   std::vector<NamedPoint> points;
-  if (!recompute) {
-    const std::vector<Keep> keep = scheduler.keep_all();
-    const Evaluation evaluation = evaluate(scheduler, keep, options.buffers);
-    points.push_back({stages.by_name(keep), evaluation.peak, evaluation.seconds, "keep all"});
-    return points;
-  }
-  for (FrontPoint& point : search_front(scheduler, options)) {
-    points.push_back({stages.by_name(point.keep), point.live_bytes, point.seconds, std::move(point.strategy)});
+  for (FrontPoint& point : search_front(stages.busiest(), options)) {
+    points.push_back({stages.by_name(point.holding), point.live_bytes, point.seconds, std::move(point.strategy)});
   }
   return points;
 }
@@ -27,8 +21,8 @@ std::vector<NamedPoint> full_front(const Stages& stages, bool recompute) {
 std::vector<NamedPoint> transferred_front(const Stages& stages, const std::vector<NamedPoint>& known) {
   std::vector<NamedPoint> points;
   for (const NamedPoint& point : known) {
-    const Evaluation evaluation = evaluate(stages.busiest(), stages.on_busiest(point.keep), stages.buffers());
-    points.push_back({point.keep, evaluation.peak, evaluation.seconds, point.strategy});
+    const Evaluation evaluation = evaluate(stages.busiest(), stages.on_busiest(point.holding), stages.buffers());
+    points.push_back({point.holding, evaluation.peak, evaluation.seconds, point.strategy});
   }
   std::stable_sort(points.begin(), points.end(), [](const NamedPoint& a, const NamedPoint& b) {
     return a.seconds != b.seconds ? a.seconds < b.seconds : a.live_bytes < b.live_bytes;

@@ -10,14 +10,14 @@
 namespace thimble {
 
 struct NamedPoint {
-  NamedKeep keep;
+  NamedHolding holding;
   Bytes live_bytes = 0;  // of the busiest phase's transients
   double seconds = 0;    // of the busiest phase
   std::string strategy;
 };
 
-// Without `recompute` the one point that keeps everything. Sorted from fastest to smallest.
-std::vector<NamedPoint> full_front(const Stages& stages, bool recompute);
+// Sorted from fastest to smallest.
+std::vector<NamedPoint> full_front(const Stages& stages, Recompute recompute);
 
 // The same choices judged for another microbatch; sorted from fastest to smallest, beaten ones left out.
 std::vector<NamedPoint> transferred_front(const Stages& stages, const std::vector<NamedPoint>& known);

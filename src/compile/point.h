@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 
@@ -15,6 +16,7 @@ struct PointSummary {
   double seconds = 0;       // predicted, for one iteration
   double recompute_flops_ratio = 0;
   std::string strategy;
+  std::vector<std::string> levers = {};  // those in use that change the result: "microbatch-norm", "bf16"...
 };
 
 }  // namespace thimble

@@ -19,6 +19,21 @@ PassContext pass_context(const CompileRequest& request, const std::vector<std::s
   return {request.precision, request.master, request.sparsity, sparse_tensors};
 }
 
+// What another phase lacks (a step that only a closing one has, say) needs no exception.
+Holding holding_for(const Scheduler& scheduler, const NamedHolding& named) {
+  const Graph& graph = scheduler.selected().graph();
+  Holding holding{scheduler.keep_all()};
+  for (const auto& [name, mode] : named.keep) {
+    if (const ValueId value = graph.find(name); value.is_valid()) holding.mode(value) = mode;
+  }
+  for (const NamedHolding::NamedGap& gap : named.gaps) {
+    const ValueId value = graph.find(gap.value), made = graph.find(gap.after);
+    if (value.is_valid() && made.is_valid() && graph.value(made).producer.is_valid())
+      holding.set({value, graph.value(made).producer, gap.is_held});
+  }
+  return holding;
+}
+
 }  // namespace
 
 bool is_batch_coupled(const Graph& graph) {
@@ -41,7 +56,7 @@ Stages::Stages(const CompileRequest& request, std::int64_t microbatch, OpTable o
   }
   Bytes most = -1;
   for (std::size_t p = 0; p < schedulers_.size(); ++p) {
-    const Bytes peak = evaluate(*schedulers_[p], schedulers_[p]->keep_all(), buffers()).peak;
+    const Bytes peak = evaluate_all_kept(*schedulers_[p], buffers()).peak;
     if (peak > most) {
       most = peak;
       busiest_ = p;
@@ -110,7 +125,7 @@ void Stages::add_evaluation(Bytes limit) {
     const std::size_t count = selected_.size();
     add_phase({.samples = trial, .trains = false});
     const Scheduler& scheduler = *schedulers_.back();
-    const bool fits = evaluate(scheduler, scheduler.keep_all(), buffers()).peak <= limit;
+    const bool fits = evaluate_all_kept(scheduler, buffers()).peak <= limit;
     schedulers_.resize(count);
     selected_.resize(count);
     if (!fits && trial > samples) break;
@@ -120,36 +135,28 @@ void Stages::add_evaluation(Bytes limit) {
   for (const PhaseTurn& turn : evaluation_turns(request_.test_samples, samples)) add_phase(turn.phase);
 }
 
-NamedKeep Stages::by_name(std::span<const Keep> keep) const {
-  NamedKeep named;
+NamedHolding Stages::by_name(const Holding& holding) const {
+  NamedHolding named;
   const Graph& graph = busiest().selected().graph();
   const std::vector<Keep> base = busiest().keep_all();
-  for (std::size_t v = 0; v < keep.size(); ++v) {
-    if (keep[v] != base[v]) named.emplace(graph.value(ValueId{static_cast<std::int32_t>(v)}).name, keep[v]);
+  for (std::size_t v = 0; v < holding.keep.size(); ++v) {
+    if (holding.keep[v] == base[v]) continue;
+    named.keep.emplace(graph.value(ValueId{static_cast<std::int32_t>(v)}).name, holding.keep[v]);
+  }
+  for (const Gap& gap : holding.gaps) {
+    const ValueId made = graph.node(gap.after).outputs.front();
+    named.gaps.push_back({graph.value(gap.value).name, graph.value(made).name, gap.is_held});
   }
   return named;
 }
 
-std::vector<Keep> Stages::on_busiest(const NamedKeep& named) const {
-  std::vector<Keep> keep = busiest().keep_all();
-  for (const auto& [name, mode] : named) {
-    const ValueId value = busiest().selected().graph().find(name);
-    if (value.is_valid()) keep[static_cast<std::size_t>(value.index)] = mode;
-  }
-  return keep;
-}
+Holding Stages::on_busiest(const NamedHolding& named) const { return holding_for(busiest(), named); }
 
-Stages::Planned Stages::plan(const NamedKeep& named, const std::string& strategy) const {
+Stages::Planned Stages::plan(const NamedHolding& named, const std::string& strategy) const {
   std::vector<PhaseSchedule> schedules;
   for (const auto& scheduler : schedulers_) {
-    std::vector<Keep> keep = scheduler->keep_all();
-    if (scheduler->selected().training.phase.trains) {
-      for (const auto& [name, mode] : named) {
-        const ValueId value = scheduler->selected().graph().find(name);
-        if (value.is_valid()) keep[static_cast<std::size_t>(value.index)] = mode;
-      }
-    }
-    schedules.push_back(scheduler->make(keep));
+    const bool trains = scheduler->selected().training.phase.trains;
+    schedules.push_back(scheduler->make(trains ? holding_for(*scheduler, named) : Holding{scheduler->keep_all()}));
   }
   std::vector<ScheduledPhase> phases;
   for (std::size_t p = 0; p < schedules.size(); ++p) phases.push_back({selected_[p].get(), &schedules[p]});
@@ -161,6 +168,10 @@ Stages::Planned Stages::plan(const NamedKeep& named, const std::string& strategy
   point.arena_bytes = planned.plans.arena_bytes;
   point.lower_bound_bytes = planned.plans.lower_bound_bytes;
   point.strategy = strategy;
+  if (batch_coupled_ && microbatch_ < request_.batch) point.levers.emplace_back("microbatch-norm");
+  if (request_.precision == DType::bf16) point.levers.emplace_back("bf16");
+  if (request_.master == Master::none) point.levers.emplace_back("no-master");
+  if (request_.sparsity > 0) point.levers.emplace_back("sparsity");
   double flops = 0, recomputed = 0;
   for (const PhaseTurn& turn : turns_) {
     for (const PhasePlan& plan : planned.plans.phases) {

@@ -8,7 +8,16 @@
 
 namespace thimble {
 
-using NamedKeep = std::map<std::string, Keep>;  // values that are not simply kept, by name: the same for every phase
+// A holding by names, which mean the same in every phase and for every microbatch.
+struct NamedHolding {
+  struct NamedGap {
+    std::string value;
+    std::string after;  // the first output of the step
+    bool is_held = false;
+  };
+  std::map<std::string, Keep> keep;  // values that are not simply kept
+  std::vector<NamedGap> gaps;
+};
 
 class Stages {
  public:
@@ -16,6 +25,7 @@ class Stages {
 
   std::int64_t microbatch() const { return microbatch_; }
   std::int64_t evaluation_samples() const { return evaluation_samples_; }
+  std::size_t turn_count() const { return turns_.size(); }  // microbatches in an iteration
   const Scheduler& busiest() const {
     return *schedulers_[busiest_];
   }  // the phase with the highest peak when all is kept
@@ -24,8 +34,8 @@ class Stages {
   Bytes resident_kernel_bytes() const;
   std::int64_t node_count() const;  // of all phases
 
-  NamedKeep by_name(std::span<const Keep> keep) const;  // from the busiest phase's values
-  std::vector<Keep> on_busiest(const NamedKeep& keep) const;
+  NamedHolding by_name(const Holding& holding) const;  // from the busiest phase's values
+  Holding on_busiest(const NamedHolding& named) const;
 
   // Adds evaluation phases of at most `limit` live bytes; their size depends on the front, never on a budget.
   void add_evaluation(Bytes limit);
@@ -36,7 +46,7 @@ class Stages {
     ReserveFacts facts;
     Reserve reserve;
   };
-  Planned plan(const NamedKeep& keep, const std::string& strategy) const;
+  Planned plan(const NamedHolding& named, const std::string& strategy) const;
 
   void verify(const PlanSet& plans) const;  // InternalError if a plan does not do what its phase demands
   PackedPlans packed(const PlanSet& plans) const;

@@ -13,11 +13,18 @@ namespace thimble {
 
 struct FrontReport {
   std::span<const PointSummary> points;  // from fastest to smallest
-  std::string command;                   // that trains, without --memory and --microbatch
+  std::string command;                   // that trains, without --memory and --allow
   std::optional<Bytes> budget;
+  std::string title = {};                        // what is trained
+  std::span<const StrategyRow> strategies = {};  // what the search adds over them; may be empty
 };
 
+// The command that trains with this very plan.
+std::string command_for(const FrontReport& report, const PointSummary& point);
+
 void print_front(std::FILE* out, const FrontReport& report);
+void print_strategies(std::FILE* out, const FrontReport& report);
+// One object: title, budget_bytes, points, strategies.
 void write_front(JsonWriter& json, const FrontReport& report);
 
 }  // namespace thimble

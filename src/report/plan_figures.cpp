@@ -133,20 +133,13 @@ std::int64_t steps_of_iteration(const Compiled& compiled) {
   return steps;
 }
 
-bool has_batch_norm(const Compiled& compiled) {
-  return std::any_of(compiled.phases.begin(), compiled.phases.end(),
-                     [](const Selected& selected) { return is_batch_coupled(selected.graph()); });
-}
-
 std::vector<std::string> levers_of(const Compiled& compiled) {
   std::vector<std::string> levers;
-  const CompileRequest& request = compiled.request;
+  const std::vector<std::string>& changing = compiled.point.levers;
   if (compiled.point.recompute_flops_ratio > 0) levers.emplace_back("recompute");
-  if (compiled.microbatch < request.batch)
-    levers.emplace_back(has_batch_norm(compiled) ? "microbatch-norm" : "microbatch");
-  if (request.precision == DType::bf16) levers.emplace_back("bf16");
-  if (request.master == Master::none) levers.emplace_back("no-master");
-  if (request.sparsity > 0) levers.emplace_back("sparsity");
+  const bool changes_norm = std::find(changing.begin(), changing.end(), "microbatch-norm") != changing.end();
+  if (compiled.microbatch < compiled.request.batch && !changes_norm) levers.emplace_back("microbatch");
+  levers.insert(levers.end(), changing.begin(), changing.end());
   return levers;
 }
 

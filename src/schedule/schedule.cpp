@@ -21,32 +21,37 @@ struct Parts {
   std::int32_t forward_end = 0, first_pass_end = 0;
 };
 
+const Gap* find_gap(std::span<const Gap> gaps, ValueId value, NodeId after) {
+  const auto found = std::lower_bound(gaps.begin(), gaps.end(), Gap{value, after});
+  return found != gaps.end() && found->value == value && found->after == after ? &*found : nullptr;
+}
+
 // Emits the steps of one schedule. `current_` holds, for each value, the instance that a reader would find in memory.
 class Emitter {
  public:
-  Emitter(const Selected& selected, std::span<const NodeId> order, Parts parts, std::span<const Keep> keep)
+  Emitter(const Selected& selected, std::span<const NodeId> order, Parts parts, std::span<const Keep> keep,
+          std::span<const Gap> gaps)
       : selected_(selected),
         graph_(selected.graph()),
         order_(order),
         parts_(parts),
         keep_(keep),
+        gaps_(gaps),
         current_(static_cast<std::size_t>(graph_.value_count()), -1),
-        made_in_(static_cast<std::size_t>(graph_.value_count()), 0),
-        made_for_(static_cast<std::size_t>(graph_.value_count()), kOriginal) {
+        touched_(static_cast<std::size_t>(graph_.value_count()), -1) {
     schedule_.steps.reserve(order.size() * 2);
     schedule_.instances.reserve(static_cast<std::size_t>(graph_.value_count()) * 2);
     schedule_.operands.reserve(order.size() * 8);
   }
+
+  void note_gaps(std::vector<Gap>& seen) { seen_ = &seen; }
 
   PhaseSchedule run() {
     for (std::int32_t v = 0; v < graph_.value_count(); ++v) {
       if (!graph_.value(ValueId{v}).producer.is_valid())
         current_[static_cast<std::size_t>(v)] = add_instance(ValueId{v}, 0);
     }
-    for (std::int32_t s = 0; s < parts_.first_pass_end; ++s) {
-      part_ = s < parts_.forward_end ? 0 : 1;
-      emit(order_[static_cast<std::size_t>(s)], false);
-    }
+    for (std::int32_t s = 0; s < parts_.first_pass_end; ++s) emit_base(order_[static_cast<std::size_t>(s)], false);
     run_second_pass();
     delay_updates();
     set_lifetimes();
@@ -85,7 +90,6 @@ class Emitter {
   // gradient is there.
   void run_second_pass() {
     if (parts_.first_pass_end == static_cast<std::int32_t>(order_.size())) return;
-    part_ = 2;
     const std::vector<bool> is_repeated = repeated_nodes();
     std::int32_t next = parts_.forward_end;
     for (auto s = static_cast<std::size_t>(parts_.first_pass_end); s < order_.size(); ++s) {
@@ -93,19 +97,38 @@ class Emitter {
       for (; !std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) { return is_available(v); }); ++next) {
         ensure(next < parts_.first_pass_end, "schedule: a gradient of the second pass is never made");
         const NodeId id = order_[static_cast<std::size_t>(next)];
-        if (is_repeated[static_cast<std::size_t>(id.index)]) emit(id, true);
+        if (is_repeated[static_cast<std::size_t>(id.index)]) emit_base(id, true);
       }
-      emit(order_[s], false);
+      emit_base(order_[s], false);
     }
   }
 
+  int part_of(std::int32_t base_step) const {
+    return base_step < parts_.forward_end ? 0 : base_step < parts_.first_pass_end ? 1 : 2;
+  }
+
+  // Whether the instance made last is still in memory when this base step begins to want it.
   bool is_available(ValueId value) const {
     const auto index = static_cast<std::size_t>(value.index);
+    const std::int32_t touched = touched_[index];
     if (current_[index] < 0) return false;
+    if (touched == base_step_ || touched < 0) return true;  // in use, or there before the phase began
+    if (!gaps_.empty() && touched < parts_.first_pass_end) {
+      if (const Gap* gap = find_gap(gaps_, value, order_[static_cast<std::size_t>(touched)]); gap != nullptr)
+        return gap->is_held;
+    }
     if (keep_[index] == Keep::keep) return true;
-    const bool stays = keep_[index] == Keep::retain || is_gradient(value);  // a gradient has one reader to come
-    if (stays || made_for_[index] == kOriginal) return made_in_[index] == part_;
-    return made_for_[index] == reader_;
+    const int part = part_of(base_step_);
+    const bool stays = part == 0 || keep_[index] == Keep::retain || is_gradient(value);
+    return stays && part_of(touched) == part;
+  }
+
+  // A second pass takes the same way as the first, so it knows no exceptions of its own.
+  void touch(ValueId value) {
+    std::int32_t& touched = touched_[static_cast<std::size_t>(value.index)];
+    if (seen_ != nullptr && touched >= 0 && touched < std::min(base_step_, parts_.first_pass_end))
+      seen_->push_back({value, order_[static_cast<std::size_t>(touched)], is_available(value)});
+    touched = base_step_;
   }
 
   std::int32_t instance_of(ValueId value) {
@@ -120,26 +143,30 @@ class Emitter {
 
   bool is_gradient(ValueId value) const { return graph_.value(value).role == Role::gradient; }
 
+  void emit_base(NodeId id, bool is_recompute) {
+    emit(id, is_recompute);
+    ++base_step_;
+  }
+
   void emit(NodeId id, bool is_recompute) {
     const Node& node = graph_.node(id);
-    // What is recomputed on the way to a forward value is for the reader of that value.
-    if (!is_recompute || is_gradient(node.outputs[0])) ++reader_;
     // Recomputing one input may recompute another as a by-product: first make all available, then look them up.
     for (const ValueId input : node.inputs) instance_of(input);
     Step step{id, is_recompute, static_cast<std::int32_t>(schedule_.operands.size()),
               static_cast<std::int16_t>(node.inputs.size()), static_cast<std::int16_t>(node.outputs.size())};
-    for (const ValueId input : node.inputs)
+    for (const ValueId input : node.inputs) {
       schedule_.operands.push_back(current_[static_cast<std::size_t>(input.index)]);
+      touch(input);
+    }
     const auto index = static_cast<std::int32_t>(schedule_.steps.size());
     for (const ValueId output : node.outputs) {
       const std::int32_t instance = add_instance(output, index);
       schedule_.operands.push_back(instance);
       const auto value = static_cast<std::size_t>(output.index);
       // A kept by-product of a recomputed node (a norm's statistics, say) stays what it was.
-      if (is_recompute && keep_[value] == Keep::keep) continue;
+      if (is_recompute && keep_[value] == Keep::keep && is_available(output)) continue;
+      touch(output);
       current_[value] = instance;
-      made_in_[value] = part_;
-      if (is_recompute) made_for_[value] = reader_;
     }
     schedule_.steps.push_back(step);
     const Choice& choice = selected_.choice(id);
@@ -203,18 +230,32 @@ class Emitter {
   const Selected& selected_;
   const Graph& graph_;
   std::span<const NodeId> order_;
-  static constexpr std::int32_t kOriginal = -1;
   Parts parts_;
   std::span<const Keep> keep_;
+  std::span<const Gap> gaps_;
   PhaseSchedule schedule_;
-  int part_ = 0;
-  std::int32_t reader_ = 0;             // counts those that values are recomputed for
-  std::vector<std::int32_t> current_;   // by value: instance a reader finds ...
-  std::vector<int> made_in_;            // ... the part that made it ...
-  std::vector<std::int32_t> made_for_;  // ... and the reader it was recomputed for; kOriginal: it was not
+  std::int32_t base_step_ = 0;         // counts originals, and what a second pass repeats
+  std::vector<std::int32_t> current_;  // instance a reader finds, by value
+  std::vector<std::int32_t> touched_;  // the base step that last made or read a value, itself or for a recomputation
+  std::vector<Gap>* seen_ = nullptr;   // gaps are noted here, if anyone asks
 };
 
 }  // namespace
+
+const Gap* Holding::find(ValueId value, NodeId after) const { return find_gap(gaps, value, after); }
+
+void Holding::set(const Gap& gap) {
+  const auto place = std::lower_bound(gaps.begin(), gaps.end(), Gap{gap.value, gap.after});
+  if (place != gaps.end() && place->value == gap.value && place->after == gap.after) {
+    place->is_held = gap.is_held;
+  } else {
+    gaps.insert(place, gap);
+  }
+}
+
+void Holding::clear(ValueId value) {
+  std::erase_if(gaps, [&](const Gap& gap) { return gap.value == value; });
+}
 
 Scheduler::Scheduler(const Selected& selected) : selected_(&selected), order_(order_nodes(selected)) {
   const Graph& graph = selected.graph();
@@ -267,7 +308,23 @@ std::vector<Keep> Scheduler::keep_all() const {
 }
 
 PhaseSchedule Scheduler::make(std::span<const Keep> keep) const {
-  return Emitter(*selected_, order_, {forward_count_, first_pass_count_}, keep).run();
+  return Emitter(*selected_, order_, {forward_count_, first_pass_count_}, keep, {}).run();
+}
+
+PhaseSchedule Scheduler::make(const Holding& holding) const {
+  return Emitter(*selected_, order_, {forward_count_, first_pass_count_}, holding.keep, holding.gaps).run();
+}
+
+std::vector<Gap> Scheduler::gaps(const Holding& holding) const {
+  std::vector<Gap> seen;
+  Emitter emitter(*selected_, order_, {forward_count_, first_pass_count_}, holding.keep, holding.gaps);
+  emitter.note_gaps(seen);
+  emitter.run();
+  std::vector<bool> is_candidate(holding.keep.size(), false);
+  for (const ValueId value : candidates_) is_candidate[static_cast<std::size_t>(value.index)] = true;
+  std::erase_if(seen, [&](const Gap& gap) { return !is_candidate[static_cast<std::size_t>(gap.value.index)]; });
+  std::sort(seen.begin(), seen.end());
+  return seen;
 }
 
 }  // namespace thimble

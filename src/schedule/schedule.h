@@ -17,6 +17,30 @@ enum class Keep : std::uint8_t {
   transient,  // dropped after the part that made it, recomputed for every single use
 };
 
+// An exception to a value's mode: whether it stays in memory after the original step of node `after`, which touched it
+// (or for which something was recomputed from it), until it is wanted again.
+struct Gap {
+  ValueId value;
+  NodeId after;
+  bool is_held = false;
+
+  friend auto operator<=>(const Gap&, const Gap&) = default;
+};
+
+// What is in memory when: a mode for every value and exceptions, sorted by value, then by `after`.
+struct Holding {
+  std::vector<Keep> keep;  // by value
+  std::vector<Gap> gaps = {};
+
+  Keep& mode(ValueId value) { return keep[static_cast<std::size_t>(value.index)]; }
+  Keep mode(ValueId value) const { return keep[static_cast<std::size_t>(value.index)]; }
+  const Gap* find(ValueId value, NodeId after) const;  // null: there is no exception
+  void set(const Gap& gap);                            // adds an exception or changes it
+  void clear(ValueId value);                           // removes a value's exceptions
+
+  friend bool operator==(const Holding&, const Holding&) = default;
+};
+
 // One appearance of a value in memory. A recomputed value has several instances.
 struct Instance {
   ValueId value;
@@ -57,6 +81,7 @@ class Scheduler {
 
   const Selected& selected() const { return *selected_; }
   const std::vector<NodeId>& order() const { return order_; }
+  std::int32_t forward_count() const { return forward_count_; }  // steps of the order up to and including the loss
 
   // The choice that recomputes nothing but values that are never kept.
   std::vector<Keep> keep_all() const;
@@ -67,6 +92,11 @@ class Scheduler {
   const std::vector<ValueId>& waiting_gradients() const { return waiting_gradients_; }
 
   PhaseSchedule make(std::span<const Keep> keep) const;
+  PhaseSchedule make(const Holding& holding) const;
+
+  // Every gap between two uses of a candidate in the schedule that `holding` makes, and whether the value is held over
+  // it.
+  std::vector<Gap> gaps(const Holding& holding) const;
 
  private:
   void find_waiting_gradients();

@@ -12,8 +12,8 @@ double Evaluation::excess(Bytes target) const {
   return sum;
 }
 
-Evaluation evaluate(const Scheduler& scheduler, std::span<const Keep> keep, const BufferOptions& options) {
-  const PhaseSchedule schedule = scheduler.make(keep);
+Evaluation evaluate(const Scheduler& scheduler, const Holding& holding, const BufferOptions& options) {
+  const PhaseSchedule schedule = scheduler.make(holding);
   Evaluation result;
   result.seconds = schedule.seconds;
   result.recompute_flops_ratio =
@@ -21,6 +21,10 @@ Evaluation evaluate(const Scheduler& scheduler, std::span<const Keep> keep, cons
   result.live = live_bytes(make_buffers(scheduler.selected(), schedule, options), schedule.steps.size());
   result.peak = result.live.empty() ? 0 : *std::max_element(result.live.begin(), result.live.end());
   return result;
+}
+
+Evaluation evaluate_all_kept(const Scheduler& scheduler, const BufferOptions& options) {
+  return evaluate(scheduler, {scheduler.keep_all()}, options);
 }
 
 }  // namespace thimble

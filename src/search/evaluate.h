@@ -1,7 +1,6 @@
 // Judges a choice of what to keep: live bytes at every step and predicted time.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "memory/buffers.h"
@@ -19,6 +18,7 @@ struct Evaluation {
   double excess(Bytes target) const;
 };
 
-Evaluation evaluate(const Scheduler& scheduler, std::span<const Keep> keep, const BufferOptions& options);
+Evaluation evaluate(const Scheduler& scheduler, const Holding& holding, const BufferOptions& options);
+Evaluation evaluate_all_kept(const Scheduler& scheduler, const BufferOptions& options);
 
 }  // namespace thimble

@@ -3,19 +3,14 @@
 #include <algorithm>
 
 #include "base/random.h"
-#include "search/evaluate.h"
-#include "search/strategies.h"
+#include "search/archive.h"
+#include "search/gap_search.h"
 
 namespace thimble {
 namespace {
 
 constexpr std::uint64_t kKicks = 24;
 constexpr std::uint64_t kKickedPairs = 4;
-
-struct State {
-  std::vector<Keep> keep;
-  Evaluation evaluation;
-};
 
 class FrontSearch {
  public:
@@ -27,40 +22,36 @@ class FrontSearch {
 
   std::vector<FrontPoint> run() {
     std::vector<State> seeds;
-    for (Strategy& strategy : named_strategies(scheduler_)) {
+    std::vector<Strategy> with_gaps;
+    for (Strategy& strategy : named_strategies(scheduler_, options_.recompute)) {
       strategy_ = strategy.name;
-      seeds.push_back(judge(std::move(strategy.keep)));
+      State state = judge(strategy.holding);
+      if (is_seed(strategy)) seeds.push_back(std::move(state));
+      if (!strategy.holding.gaps.empty()) with_gaps.push_back(std::move(strategy));
     }
     strategy_ = "search";
-    if (!large_.empty()) {
+    if (!large_.empty() && options_.recompute == Recompute::automatic) {
       const Bytes top = seeds.front().evaluation.peak;
       for (const State& seed : seeds) dive(seed);
       for (int round = 0; round < options_.rounds; ++round) sweep(seeds, top, round);
-      deepen(judge(archive_.front().keep));
+      deepen(judge(archive_.smallest().holding));
       for (std::uint64_t turn = 0; turn < kKicks; ++turn) kick(turn);
+      search_gaps(scheduler_, large_, with_gaps, options_.buffers, archive_);
     }
-    return finish();
+    return archive_.fastest_first();
   }
 
  private:
-  State judge(std::vector<Keep> keep) {
-    State state{std::move(keep), {}};
-    state.evaluation = evaluate(scheduler_, state.keep, options_.buffers);
-    record(state);
-    return state;
+  // Where the search starts from: schedules without exceptions. The others would only lead it to the same places.
+  static bool is_seed(const Strategy& strategy) {
+    return strategy.family == Recompute::none || strategy.family == Recompute::block || strategy.name == "cheap";
   }
 
-  // Keeps the archive free of points that another beats or equals in both bytes and time.
-  void record(const State& state) {
-    const Evaluation& e = state.evaluation;
-    const auto after = std::lower_bound(archive_.begin(), archive_.end(), e.peak,
-                                        [](const FrontPoint& p, Bytes peak) { return p.live_bytes < peak; });
-    if (after != archive_.end() && after->live_bytes == e.peak && after->seconds <= e.seconds) return;
-    if (after != archive_.begin() && std::prev(after)->seconds <= e.seconds) return;
-    auto last = after;
-    while (last != archive_.end() && last->seconds >= e.seconds) ++last;
-    const auto place = archive_.erase(after, last);
-    archive_.insert(place, {state.keep, e.peak, e.seconds, e.recompute_flops_ratio, strategy_});
+  State judge(Holding holding) {
+    State state{std::move(holding), {}};
+    state.evaluation = evaluate(scheduler_, state.holding, options_.buffers);
+    archive_.record(state, strategy_);
+    return state;
   }
 
   // As far down as single flips lead from one state, in steps of a thirty-second.
@@ -82,10 +73,10 @@ class FrontSearch {
   // Leaves the smallest state by several flips at once and goes down again.
   void kick(std::uint64_t turn) {
     const RandomKey key = random_key(2, RandomPurpose::test, turn);
-    std::vector<Keep> keep = archive_.front().keep;
-    for (std::uint64_t pair = 0; pair < kKickedPairs; ++pair) keep = two_flips(std::move(keep), key, pair);
-    State state = judge(std::move(keep));
-    const Bytes target = archive_.front().live_bytes - archive_.front().live_bytes / 256;
+    Holding holding = archive_.smallest().holding;
+    for (std::uint64_t pair = 0; pair < kKickedPairs; ++pair) holding = two_flips(std::move(holding), key, pair);
+    State state = judge(std::move(holding));
+    const Bytes target = archive_.smallest().live_bytes - archive_.smallest().live_bytes / 256;
     if (descend(state, target)) deepen(std::move(state));
   }
 
@@ -94,7 +85,7 @@ class FrontSearch {
     const RandomKey key = random_key(1, RandomPurpose::test, salt);
     bool changed = false;
     for (std::uint64_t attempt = 0; attempt < 16 * large_.size(); ++attempt) {
-      State trial = judge(two_flips(state.keep, key, attempt));
+      State trial = judge(two_flips(state.holding, key, attempt));
       if (trial.evaluation.excess(target) >= state.evaluation.excess(target)) continue;
       state = std::move(trial);
       changed = true;
@@ -102,17 +93,17 @@ class FrontSearch {
     return changed;
   }
 
-  std::vector<Keep> two_flips(std::vector<Keep> keep, RandomKey key, std::uint64_t attempt) const {
+  Holding two_flips(Holding holding, RandomKey key, std::uint64_t attempt) const {
     for (std::uint64_t part = 0; part < 2; ++part) {
       const ValueId value = large_[random_below(key, attempt * 4 + part, large_.size())];
-      keep[static_cast<std::size_t>(value.index)] = static_cast<Keep>(random_below(key, attempt * 4 + 2 + part, 3));
+      set_mode(holding, value, static_cast<Keep>(random_below(key, attempt * 4 + 2 + part, 3)));
     }
-    return keep;
+    return holding;
   }
 
   // From most bytes to fewest: each target starts from the best known state that is nearest above it.
   void sweep(const std::vector<State>& seeds, Bytes top, int round) {
-    const Bytes bottom = archive_.front().live_bytes;
+    const Bytes bottom = archive_.smallest().live_bytes;
     for (int t = 0; t < options_.target_count; ++t) {
       const double fraction = static_cast<double>(t + 1) / options_.target_count;
       const Bytes target = top - static_cast<Bytes>(static_cast<double>(top - bottom) * fraction);
@@ -128,9 +119,7 @@ class FrontSearch {
       const State& seed = seeds[static_cast<std::size_t>(turn / 4) % seeds.size()];
       if (seed.evaluation.peak > target) return seed;
     }
-    const auto above = std::lower_bound(archive_.begin(), archive_.end(), target,
-                                        [](const FrontPoint& p, Bytes bytes) { return p.live_bytes < bytes; });
-    return judge((above == archive_.end() ? std::prev(above) : above)->keep);
+    return judge(archive_.next_above(target).holding);
   }
 
   // Flips the value that removes most excess a second of extra time, until the target is met. False if it cannot be met
@@ -143,7 +132,7 @@ class FrontSearch {
       for (const ValueId value : large_) {
         for (const Keep mode : {Keep::keep, Keep::retain, Keep::transient}) {
           const bool is_known = mode == Keep::transient && is_gradient(value);  // as good as retained
-          if (is_known || state.keep[static_cast<std::size_t>(value.index)] == mode) continue;
+          if (is_known || state.holding.mode(value) == mode) continue;
           State trial = flipped(state, value, mode);
           const double removed = excess - trial.evaluation.excess(target);
           if (removed <= 0) continue;
@@ -163,9 +152,15 @@ class FrontSearch {
   bool is_gradient(ValueId value) const { return scheduler_.selected().graph().value(value).role == Role::gradient; }
 
   State flipped(const State& state, ValueId value, Keep mode) {
-    std::vector<Keep> keep = state.keep;
-    keep[static_cast<std::size_t>(value.index)] = mode;
-    return judge(std::move(keep));
+    Holding holding = state.holding;
+    set_mode(holding, value, mode);
+    return judge(std::move(holding));
+  }
+
+  // A mode of its own: earlier exceptions for the value were made for another.
+  static void set_mode(Holding& holding, ValueId value, Keep mode) {
+    holding.mode(value) = mode;
+    if (!holding.gaps.empty()) holding.clear(value);
   }
 
   // Takes time back without leaving the target: single flips first, then random pairs (keep one, drop another).
@@ -173,16 +168,16 @@ class FrontSearch {
     for (bool changed = true; changed;) {
       changed = false;
       for (const ValueId value : large_) {
-        if (state.keep[static_cast<std::size_t>(value.index)] == Keep::keep) continue;
+        if (state.holding.mode(value) == Keep::keep) continue;
         for (const Keep mode : {Keep::keep, Keep::retain}) {
-          if (state.keep[static_cast<std::size_t>(value.index)] == mode) continue;
+          if (state.holding.mode(value) == mode) continue;
           changed = accept(state, flipped(state, value, mode), target) || changed;
         }
       }
     }
     const RandomKey key = random_key(0, RandomPurpose::test, static_cast<std::uint64_t>(salt));
     for (std::uint64_t attempt = 0; attempt < 4 * large_.size(); ++attempt) {
-      accept(state, judge(two_flips(state.keep, key, attempt)), target);
+      accept(state, judge(two_flips(state.holding, key, attempt)), target);
     }
   }
 
@@ -192,15 +187,10 @@ class FrontSearch {
     return true;
   }
 
-  std::vector<FrontPoint> finish() {
-    std::vector<FrontPoint> points(archive_.rbegin(), archive_.rend());  // fastest first
-    return points;
-  }
-
   const Scheduler& scheduler_;
   const SearchOptions& options_;
   std::vector<ValueId> large_;
-  std::vector<FrontPoint> archive_;  // by bytes, ascending; seconds descend
+  Archive archive_;
   std::string strategy_;
 };
 

@@ -6,22 +6,23 @@
 #include <vector>
 
 #include "memory/buffers.h"
-#include "schedule/schedule.h"
+#include "search/strategies.h"
 
 namespace thimble {
 
 // One way to keep and recompute, judged on the busiest phase.
 struct FrontPoint {
-  std::vector<Keep> keep;  // by value of that phase's graph
-  Bytes live_bytes = 0;    // peak of transient buffers, workspace included
-  double seconds = 0;      // predicted
+  Holding holding;       // of the values of that phase's graph
+  Bytes live_bytes = 0;  // peak of transient buffers, workspace included
+  double seconds = 0;    // predicted
   double recompute_flops_ratio = 0;
-  std::string strategy;  // what found it: "keep all", "cheap", "block", "search"
+  std::string strategy;  // what found it: a named strategy's name, or "search"
 };
 
 struct SearchOptions {
-  int target_count = 64;  // memory targets between the largest and the smallest
-  int rounds = 1;         // sweeps over them, each starting from the best of the last
+  int target_count = 64;                       // memory targets between the largest and the smallest
+  int rounds = 1;                              // sweeps over them, each starting from the best of the last
+  Recompute recompute = Recompute::automatic;  // anything else: the schedules of that family and nothing more
   BufferOptions buffers;
 };
 

@@ -17,6 +17,7 @@ class FlatJson {
   explicit FlatJson(const ByteSource& source);
 
   bool has(std::string_view key) const { return values_.contains(key); }
+  bool is_boolean(std::string_view key) const { return std::holds_alternative<bool>(get(key)); }
   // UserError with the file's name if the key is missing or of another kind.
   const std::string& text(std::string_view key) const;
   std::int64_t integer(std::string_view key) const;

@@ -57,6 +57,14 @@ class FieldReader {
   void operator()(std::string_view key, Weight, std::uint64_t& value) {
     value = parse<std::uint64_t>(key, json_.text(key));
   }
+  void operator()(std::string_view key, Weight, Recompute& value) {
+    // Runs recorded before strategies had names say whether there is recomputation at all.
+    if (json_.is_boolean(key)) {
+      value = json_.boolean(key) ? Recompute::automatic : Recompute::none;
+    } else {
+      read_word(key, value);
+    }
+  }
   void operator()(std::string_view key, Weight, Shape& value) { value = Shape(integers(key)); }
   void operator()(std::string_view key, Weight, std::vector<std::int64_t>& value) { value = integers(key); }
   void operator()(std::string_view key, Weight, std::set<std::string>& value) {
@@ -68,7 +76,13 @@ class FieldReader {
   }
   template <typename Word>
   requires std::is_enum_v<Word>
-  void operator()(std::string_view key, Weight, Word& value) {
+  void operator()(std::string_view key, Weight, Word& value) { read_word(key, value); }
+
+ private:
+  static constexpr int kMostThreads = 4096, kMostWords = 8;
+
+  template <typename Word>
+  void read_word(std::string_view key, Word& value) const {
     // Every word of ours is one of the first few values of its type.
     for (int candidate = 0; candidate < kMostWords; ++candidate) {
       value = static_cast<Word>(candidate);
@@ -76,9 +90,6 @@ class FieldReader {
     }
     check(false, key, json_.text(key));
   }
-
- private:
-  static constexpr int kMostThreads = 4096, kMostWords = 8;
 
   // A run from before there was such an option did without it: the default.
   bool is_older_than(std::string_view key) const { return key == "clip_norm" && !json_.has(key); }

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include <cstdint>
 
 #include "cli/run_thimble.h"
@@ -110,23 +112,117 @@ TEST(Plan, AShareIsTakenOfTheLimit) {
 TEST(Explore, IsAFrontAndEachPointHasItsCommand) {
   const Outcome outcome = run_thimble({"explore", "wrn10-1-gn", "--batch", "16", "--threads", "1", "--json"});
   EXPECT_EQ(outcome.code, 0);
-  const nlohmann::json front = outcome.json();
+  const nlohmann::json front = outcome.json().at("points");
   ASSERT_GT(front.size(), 5U);
   EXPECT_EQ(front.at(0).at("time_ratio"), 1.0);
   for (std::size_t i = 1; i < front.size(); ++i) {
     EXPECT_GE(front.at(i).at("seconds").get<double>(), front.at(i - 1).at("seconds").get<double>());
+    EXPECT_LT(front.at(i).at("process_bytes").get<double>(), front.at(i - 1).at("process_bytes").get<double>());
+    EXPECT_TRUE(front.at(i).at("lossless").get<bool>());
   }
+  EXPECT_LT(front.back().at("microbatch").get<int>(), 16);
   const nlohmann::json& last = front.back();
-  const std::string command = last.at("command");
-  EXPECT_TRUE(
-      contains(command, "thimble train wrn10-1-gn --data NAME --batch 16 --threads 1 --microbatch 16 --memory " +
-                            std::to_string(last.at("process_bytes").get<std::int64_t>()) + "B"))
-      << command;
+  EXPECT_EQ(last.at("command"), "thimble train wrn10-1-gn --data NAME --batch 16 --threads 1 --memory " +
+                                    std::to_string(last.at("process_bytes").get<std::int64_t>()) + "B");
+}
+
+// The words behind "thimble train", as a plan without data.
+Words plan_words(const std::string& command) {
+  Words words = {"plan"};
+  std::istringstream text(command);
+  std::string word;
+  text >> word >> word;
+  while (text >> word) {
+    if (word == "--data") {
+      text >> word;
+    } else {
+      words.push_back(word);
+    }
+  }
+  words.emplace_back("--json");
+  return words;
+}
+
+TEST(Explore, TheCommandOfAPointMakesItsPlan) {
+  const nlohmann::json front =
+      run_thimble({"explore", "wrn10-1", "--batch", "8", "--threads", "1", "--allow", "microbatch-norm", "--json"})
+          .json()
+          .at("points");
+  int lossless = 0, lossy = 0;
+  for (std::size_t i = 0; i < front.size(); i += 1 + front.size() / 8) {
+    const nlohmann::json& point = front.at(i);
+    const nlohmann::json plan = run_thimble(plan_words(point.at("command"))).json();
+    EXPECT_TRUE(plan.at("fits").get<bool>()) << point.at("command");
+    EXPECT_EQ(plan.at("process_bytes"), point.at("process_bytes")) << point.at("command");
+    EXPECT_EQ(plan.at("microbatch"), point.at("microbatch")) << point.at("command");
+    (point.at("lossless").get<bool>() ? lossless : lossy) += 1;
+  }
+  EXPECT_GT(lossless, 0);
+  EXPECT_GT(lossy, 0);
 }
 
 TEST(Explore, MarksThePointThatABudgetTakes) {
   const Outcome outcome = run_thimble({"explore", "wrn10-1-gn", "--batch", "16", "--threads", "1", "--memory", "1GiB"});
   EXPECT_TRUE(contains(outcome.out, "<- 1024.0 MiB takes this one"));
+  EXPECT_TRUE(contains(outcome.out, "what the search adds to the best strategy"));
+}
+
+TEST(Explore, ANamedStrategyHasItsOwnFront) {
+  for (const std::string name : {"chen", "block", "sage", "greedy", "none"}) {
+    const nlohmann::json front =
+        run_thimble({"explore", "wrn10-1", "--batch", "16", "--threads", "1", "--recompute", name, "--json"})
+            .json()
+            .at("points");
+    ASSERT_GE(front.size(), name == "none" ? 1U : 2U) << name;
+    EXPECT_EQ(front.at(0).at("strategy"), "keep all");
+    for (std::size_t i = 1; i < front.size(); ++i) {
+      const std::string strategy = front.at(i).at("strategy");
+      EXPECT_TRUE(strategy.starts_with(name) || (name == "chen" && strategy == "cheap")) << strategy;
+      EXPECT_TRUE(contains(front.at(i).at("command"), "--recompute " + name)) << strategy;
+    }
+  }
+}
+
+TEST(Explore, DrawsAndComparesFronts) {
+  const TempFolder folder;
+  const Words words = {"explore", "lenet-300-100", "--batch", "64", "--threads", "1"};
+  const Outcome drawn = run_thimble(with(words, {"--json", "--svg", folder / "front.svg"}));
+  ASSERT_EQ(drawn.code, 0) << drawn.err;
+  const std::string svg = read_file(folder / "front.svg");
+  std::size_t count = 0;
+  for (std::size_t at = svg.find(" point\""); at != std::string::npos; at = svg.find(" point\"", at + 1)) ++count;
+  EXPECT_EQ(count, drawn.json().at("points").size());
+
+  write_file(folder / "f32.json", drawn.out);
+  write_file(folder / "bf16.json", run_thimble(with(words, {"--json", "--precision", "bf16"})).out);
+  const Outcome compared = run_thimble({"explore", "--compare", (folder / "f32.json") + "," + (folder / "bf16.json")});
+  EXPECT_EQ(compared.code, 0) << compared.err;
+  EXPECT_TRUE(contains(compared.out, "Time within the same bytes"));
+  EXPECT_TRUE(contains(compared.out, "Bytes within the same time"));
+  const nlohmann::json same = run_thimble(with(words, {"--json", "--compare", folder / "f32.json"})).json();
+  for (const nlohmann::json& row : same.at("equal_bytes")) EXPECT_EQ(row.at("a_seconds"), row.at("b_seconds"));
+  for (const nlohmann::json& row : same.at("equal_time"))
+    EXPECT_EQ(row.at("a_process_bytes"), row.at("b_process_bytes"));
+}
+
+TEST(Explore, WhatCannotBeComparedOrDrawnIsNamed) {
+  const TempFolder folder;
+  write_file(folder / "bad.json", "{\"points\": [{\"process_bytes\": -5, \"seconds\": 1}]}");
+  const std::pair<Words, std::string> mistakes[] = {
+      {{"explore", "--compare", "nowhere.json"}, "found 1 files, wanted two, or one beside a model"},
+      {{"explore", "--compare", "nowhere.json,other.json"}, "cannot read nowhere.json"},
+      {{"explore", "lenet-300-100", "--compare", "a.json,b.json"}, "found 2 files, wanted one beside a model"},
+      {{"explore", "lenet-300-100", "--compare", folder / "bad.json"}, "found -5 process_bytes"},
+      {{"explore", "lenet-300-100", "--compare", "/proc/self/mem"}, "/proc/self/mem"},
+      {{"explore", "lenet-300-100", "--recompute", "checkmate"}, "found 'checkmate'"},
+      {{"explore", "--svg", "x.svg", "--compare", "a.json,b.json"}, "goes with a model"},
+      {{"explore", "lenet-300-100", "--batch", "4", "--svg", "/proc/self/none/x.svg"}, "/proc/self/none"},
+  };
+  for (const auto& [words, said] : mistakes) {
+    const Outcome outcome = run_thimble(words);
+    EXPECT_EQ(outcome.code, 1) << said;
+    EXPECT_TRUE(contains(outcome.err, said)) << outcome.err;
+  }
 }
 
 }  // namespace

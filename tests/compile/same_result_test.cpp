@@ -43,6 +43,24 @@ TEST_P(EveryNetwork, GivesTheSameBitsUnderEveryBudget) {
   }
 }
 
+TEST_P(EveryNetwork, GivesTheSameBitsUnderEveryStrategyOfRecomputation) {
+  CompileRequest request = small_request(GetParam(), 6);
+  for (const std::int64_t microbatch : {6, 4}) {
+    request.microbatch = microbatch;
+    request.memory.reset();
+    const Weights expected = run_request(request, kIterations);
+    for (const Recompute recompute : {Recompute::chen, Recompute::block, Recompute::sage, Recompute::greedy}) {
+      request.recompute = recompute;
+      for (const Bytes budget : budgets_between_smallest_and_largest(request, 3)) {
+        request.memory = budget;
+        EXPECT_EQ(run_request(request, kIterations), expected)
+            << name_of(recompute) << ", budget " << budget << ", microbatch " << microbatch;
+      }
+      request.memory.reset();
+    }
+  }
+}
+
 TEST_P(EveryNetwork, GivesTheSameBitsInEveryConfigurationThatOnlyMovesMemory) {
   CompileRequest request = small_request(GetParam(), 4);
   request.microbatch = 4;

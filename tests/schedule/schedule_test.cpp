@@ -147,18 +147,60 @@ TEST_F(LeNet, EveryCandidateMayBeDropped) {
   }
 }
 
+TEST_F(LeNet, AnExceptionDropsAValueAfterOneStepOnly) {
+  // The rectifier's output is read by the next layer and, in backward, by two steps; kept, it has two gaps.
+  Holding holding{scheduler.keep_all()};
+  const ValueId relu = graph.find("relu1");
+  std::vector<Gap> gaps;
+  for (const Gap& gap : scheduler.gaps(holding)) {
+    if (gap.value == relu) gaps.push_back(gap);
+  }
+  ASSERT_GE(gaps.size(), 2U);
+  for (const Gap& gap : gaps) {
+    EXPECT_TRUE(gap.is_held);
+    Holding changed = holding;
+    changed.set({relu, gap.after, false});
+    const PhaseSchedule schedule = scheduler.make(changed);
+    EXPECT_EQ(recomputed(schedule, producer("relu1")), 1);
+    expect_instances_sound(graph, schedule);
+    expect_updates_last(graph, schedule);
+  }
+  for (const Gap& gap : gaps) holding.set({relu, gap.after, false});
+  EXPECT_EQ(recomputed(scheduler.make(holding), producer("relu1")), static_cast<int>(gaps.size()));
+  holding.clear(relu);
+  EXPECT_EQ(recomputed_in_all(scheduler.make(holding)), 0);
+}
+
+TEST_F(LeNet, AnExceptionHoldsWhatItsModeWouldDrop) {
+  Holding holding{scheduler.keep_all()};
+  const ValueId relu = graph.find("relu1");
+  holding.mode(relu) = Keep::transient;
+  const int often = recomputed(scheduler.make(holding), producer("relu1"));
+  for (const Gap& gap : scheduler.gaps(holding)) {
+    if (gap.value == relu && !gap.is_held) holding.set({relu, gap.after, true});
+  }
+  EXPECT_EQ(often, 2);
+  EXPECT_EQ(recomputed(scheduler.make(holding), producer("relu1")), 0);
+}
+
 TEST(Schedules, OfRandomChoicesAreSound) {
   for (const char* model : {"wrn10-1", "wrn10-1-gn", "resnet18"}) {
     const Selected selected = training_of(model, 2, {8, 8, 3});
     const Scheduler scheduler(selected);
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
-      std::vector<Keep> keep = scheduler.keep_all();
+      Holding holding{scheduler.keep_all()};
       const RandomKey key = random_key(seed, RandomPurpose::test, 1);
       for (const ValueId value : scheduler.candidates()) {
         const auto draw = random_below(key, static_cast<std::uint64_t>(value.index), 3);
-        keep[static_cast<std::size_t>(value.index)] = static_cast<Keep>(draw);
+        holding.mode(value) = static_cast<Keep>(draw);
       }
-      const PhaseSchedule schedule = scheduler.make(keep);
+      if (seed % 2 == 1) {
+        std::uint64_t draws = 0;
+        for (const Gap& gap : scheduler.gaps(holding)) {
+          if (random_below(key, 1'000'000 + draws++, 3) == 0) holding.set({gap.value, gap.after, !gap.is_held});
+        }
+      }
+      const PhaseSchedule schedule = scheduler.make(holding);
       expect_every_node_once(selected.graph(), schedule);
       expect_instances_sound(selected.graph(), schedule);
       expect_updates_last(selected.graph(), schedule);

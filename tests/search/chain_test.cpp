@@ -2,6 +2,7 @@
 // 2 sqrt(n) for one more forward pass (Chen et al. 2016), less still for more.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "search/networks.h"
@@ -28,7 +29,7 @@ TEST(Chain, KeepingAllHoldsEveryLayer) {
   for (const int layers : {4, 9, 16, 36}) {
     const Selected selected = chain_of(layers);
     const Scheduler scheduler(selected);
-    const double peak = layers_at_peak(evaluate(scheduler, scheduler.keep_all(), {}));
+    const double peak = layers_at_peak(evaluate_all_kept(scheduler, {}));
     EXPECT_GE(peak, layers);
     EXPECT_LE(peak, layers + kSlackLayers);
   }
@@ -44,9 +45,9 @@ TEST(Chain, BlocksOfKHoldNOverKAndKForOneMoreForwardPass) {
       for (const int k : {2, 3, 4, 6, 8}) {
         if (strategy.name != "block " + std::to_string(k)) continue;
         ++found;
-        EXPECT_LE(layers_at_peak(evaluate(scheduler, strategy.keep, {})), layers / k + k + kSlackLayers)
+        EXPECT_LE(layers_at_peak(evaluate(scheduler, strategy.holding, {})), layers / k + k + kSlackLayers)
             << layers << " layers, " << strategy.name;
-        EXPECT_LE(scheduler.make(strategy.keep).recompute_flops, once) << layers << " layers, " << strategy.name;
+        EXPECT_LE(scheduler.make(strategy.holding).recompute_flops, once) << layers << " layers, " << strategy.name;
       }
     }
     EXPECT_EQ(found, 5);
@@ -58,20 +59,39 @@ TEST(Chain, TheFrontReachesTwiceTheRootOfNForOneMoreForwardPass) {
     const Selected selected = chain_of(layers);
     const Scheduler scheduler(selected);
     const double once = forward_flops(selected);
-    Bytes least = evaluate(scheduler, scheduler.keep_all(), {}).peak;
+    Bytes least = evaluate_all_kept(scheduler, {}).peak;
     for (const FrontPoint& point : search_front(scheduler, {})) {
-      if (scheduler.make(point.keep).recompute_flops <= once) least = std::min(least, point.live_bytes);
+      if (scheduler.make(point.holding).recompute_flops <= once) least = std::min(least, point.live_bytes);
     }
     EXPECT_LE(static_cast<double>(least), (2 * std::sqrt(layers) + kSlackLayers) * kLayerBytes) << layers;
   }
 }
 
-TEST(Chain, TheSmallestPointStaysUnderTheLogarithm) {
+TEST(Chain, SegmentsInSegmentsHoldTheLogarithmForNLogNLayers) {
+  for (const int layers : {8, 16, 32, 64, 128}) {
+    const Selected selected = chain_of(layers);
+    const Scheduler scheduler(selected);
+    const std::vector<Strategy> strategies = named_strategies(scheduler, Recompute::chen);
+    const auto recursive = std::find_if(strategies.begin(), strategies.end(),
+                                        [](const Strategy& s) { return s.name == "chen recursive 1"; });
+    ASSERT_NE(recursive, strategies.end());
+    EXPECT_LE(layers_at_peak(evaluate(scheduler, recursive->holding, {})), std::log2(layers) + kSlackLayers) << layers;
+    // n log2 n layers in all, the first forward pass included.
+    EXPECT_LE(scheduler.make(recursive->holding).recompute_flops, forward_flops(selected) * (std::log2(layers) - 1))
+        << layers;
+  }
+}
+
+TEST(Chain, TheFrontReachesTheLogarithmForNLogNLayers) {
   for (const int layers : {8, 16, 32}) {
     const Selected selected = chain_of(layers);
-    const std::vector<FrontPoint> front = search_front(Scheduler(selected), {});
-    // Recursive halving needs one value a level and what the bound leaves out.
-    EXPECT_LE(static_cast<double>(front.back().live_bytes), (std::log2(layers) + kSlackLayers) * kLayerBytes) << layers;
+    const Scheduler scheduler(selected);
+    const double most = forward_flops(selected) * (std::log2(layers) - 1);
+    Bytes least = evaluate_all_kept(scheduler, {}).peak;
+    for (const FrontPoint& point : search_front(scheduler, {})) {
+      if (scheduler.make(point.holding).recompute_flops <= most) least = std::min(least, point.live_bytes);
+    }
+    EXPECT_LE(static_cast<double>(least), (std::log2(layers) + kSlackLayers) * kLayerBytes) << layers;
   }
 }
 

@@ -54,9 +54,9 @@ TEST_P(EveryGraph, HasNoPointThatAnotherBeatsOrEquals) {
 
 TEST_P(EveryGraph, BeginsWithKeepingAllAndEndsBelowEveryNamedStrategy) {
   EXPECT_EQ(front.front().recompute_flops_ratio, 0);
-  EXPECT_LE(front.front().seconds, evaluate(scheduler, scheduler.keep_all(), {}).seconds);
+  EXPECT_LE(front.front().seconds, evaluate_all_kept(scheduler, {}).seconds);
   for (const Strategy& strategy : named_strategies(scheduler)) {
-    const Evaluation judged = evaluate(scheduler, strategy.keep, {});
+    const Evaluation judged = evaluate(scheduler, strategy.holding, {});
     EXPECT_LE(front.back().live_bytes, judged.peak) << strategy.name;
     const bool is_matched = std::any_of(front.begin(), front.end(), [&](const FrontPoint& point) {
       return point.live_bytes <= judged.peak && point.seconds <= judged.seconds;
@@ -67,7 +67,7 @@ TEST_P(EveryGraph, BeginsWithKeepingAllAndEndsBelowEveryNamedStrategy) {
 
 TEST_P(EveryGraph, FiguresOfAPointAreThoseOfItsSchedule) {
   for (const FrontPoint& point : front) {
-    const Evaluation again = evaluate(scheduler, point.keep, {});
+    const Evaluation again = evaluate(scheduler, point.holding, {});
     EXPECT_EQ(again.peak, point.live_bytes);
     EXPECT_EQ(again.seconds, point.seconds);
     EXPECT_EQ(again.recompute_flops_ratio, point.recompute_flops_ratio);
@@ -79,7 +79,7 @@ TEST_P(EveryGraph, EveryPointIsAProgramThatTheVerifierAccepts) {
   for (const Choice& choice : selected.choices) workspaces.push_back(choice.workspace);
   const PhaseToVerify phase{&selected.training, workspaces};
   for (const FrontPoint& point : front) {
-    const PhaseSchedule schedule = scheduler.make(point.keep);
+    const PhaseSchedule schedule = scheduler.make(point.holding);
     const ScheduledPhase scheduled{&selected, &schedule};
     const PlanSet plans = make_plan_set({&scheduled, 1}, {});
     const std::optional<std::string> fault = find_fault({&phase, 1}, plans);
@@ -110,7 +110,7 @@ TEST_P(EveryGraph, IsTheSameEveryTime) {
   const std::vector<FrontPoint> again = search_front(Scheduler(other), {});
   ASSERT_EQ(again.size(), front.size());
   for (std::size_t i = 0; i < front.size(); ++i) {
-    EXPECT_EQ(again[i].keep, front[i].keep);
+    EXPECT_EQ(again[i].holding, front[i].holding);
     EXPECT_EQ(again[i].live_bytes, front[i].live_bytes);
     EXPECT_EQ(again[i].seconds, front[i].seconds);
     EXPECT_EQ(again[i].strategy, front[i].strategy);

@@ -12,7 +12,7 @@ TrainOptions plain(const std::string& folder) {
   TrainOptions options = short_run(folder);
   options.iterations = 6;
   options.compile.model.dropout = 0.2;
-  options.compile.recompute = true;
+  options.compile.recompute = Recompute::automatic;
   return options;
 }
 

@@ -298,5 +298,28 @@ TEST(RunRecord, RefusesWhatMakesNoSense) {
   EXPECT_NE(refusal_with("\"batch\":8", "\"batch\":[8]").find("nested"), std::string::npos);
 }
 
+TEST(RunRecord, NamesTheStrategyAndReadsRunsFromBeforeItHadAName) {
+  const auto read_back = [](const std::string& text) {
+    const ByteSource source = memory_source(bytes_of_text(text), "run.json");
+    return read_record(FlatJson(source)).options.compile.recompute;
+  };
+  RunRecord record;
+  record.microbatch = record.options.compile.batch;
+  record.options.compile.recompute = Recompute::greedy;
+  JsonObject object;
+  write_record(record, object);
+  const std::string text = object.to_string(), named = "\"recompute\":\"greedy\"";
+  ASSERT_NE(text.find(named), std::string::npos) << text;
+  const auto with = [&](const std::string& value) {
+    std::string changed = text;
+    return changed.replace(changed.find(named), named.size(), "\"recompute\":" + value);
+  };
+  EXPECT_EQ(read_back(text), Recompute::greedy);
+  EXPECT_EQ(read_back(with("true")), Recompute::automatic);
+  EXPECT_EQ(read_back(with("false")), Recompute::none);
+  EXPECT_THROW(read_back(with("\"checkmate\"")), UserError);
+  EXPECT_THROW(read_back(with("7")), UserError);
+}
+
 }  // namespace
 }  // namespace thimble::testing

@@ -68,7 +68,7 @@ inline TrainOptions short_run(const std::string& out_folder, const std::string& 
   options.compile.model.name = model;
   options.compile.batch = 8;
   options.compile.microbatch = 4;
-  options.compile.recompute = false;
+  options.compile.recompute = Recompute::none;
   options.compile.target = {.isa = detect_isa(), .threads = 1};
   options.learning_rate.peak = 0.05;
   options.iterations = 20;

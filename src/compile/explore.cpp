@@ -1,0 +1,111 @@
+#include <algorithm>
+
+#include "compile/check_request.h"
+#include "compile/named_front.h"
+
+namespace thimble {
+namespace {
+
+// Shares of the way from the smallest schedule to the one that keeps all, at which strategies are compared.
+constexpr double kShares[] = {0.8, 0.6, 0.45, 0.3, 0.2, 0.1, 0.05, 0.0};
+constexpr Recompute kNamed[] = {Recompute::chen, Recompute::block, Recompute::sage, Recompute::greedy};
+
+std::optional<double> fastest_within(const std::vector<NamedPoint>& front, Bytes live_bytes) {
+  for (const NamedPoint& point : front) {
+    if (point.live_bytes <= live_bytes) return point.seconds;
+  }
+  return std::nullopt;
+}
+
+std::vector<StrategyRow> compare_strategies(const Stages& stages, const std::vector<NamedPoint>& front) {
+  std::vector<std::vector<NamedPoint>> named;
+  for (const Recompute family : kNamed) named.push_back(full_front(stages, family));
+  const Bytes most = front.front().live_bytes, least = front.back().live_bytes;
+  const auto turns = static_cast<double>(stages.turn_count());
+  std::vector<StrategyRow> rows;
+  for (const double share : kShares) {
+    const Bytes limit = least + static_cast<Bytes>(share * static_cast<double>(most - least));
+    StrategyRow row{stages.persistent_bytes() + limit, turns * *fastest_within(front, limit), {}};
+    for (std::size_t k = 0; k < named.size(); ++k) {
+      const std::optional<double> seconds = fastest_within(named[k], limit);
+      row.named.push_back({kNamed[k], seconds ? std::optional(turns * *seconds) : std::nullopt});
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+struct Candidate {
+  const Stages* stages = nullptr;
+  NamedPoint point;
+  Bytes bytes = 0;
+  double seconds = 0;
+};
+
+// Leaves those of which none is beaten by another; fastest first. `bytes` and `seconds` read an item.
+template <typename Item, typename BytesOf, typename SecondsOf>
+void keep_front(std::vector<Item>& items, BytesOf&& bytes, SecondsOf&& seconds) {
+  std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) {
+    return seconds(a) != seconds(b) ? seconds(a) < seconds(b) : bytes(a) < bytes(b);
+  });
+  std::vector<Item> front;
+  for (Item& item : items) {
+    if (front.empty() || bytes(item) < bytes(front.back())) front.push_back(std::move(item));
+  }
+  items = std::move(front);
+}
+
+std::vector<PointSummary> place(std::vector<Candidate> candidates) {
+  keep_front(
+      candidates, [](const Candidate& c) { return c.bytes; }, [](const Candidate& c) { return c.seconds; });
+  std::vector<PointSummary> points;
+  points.reserve(candidates.size());
+  for (const Candidate& c : candidates) points.push_back(c.stages->plan(c.point.holding, c.point.strategy).point);
+  keep_front(
+      points, [](const PointSummary& p) { return p.process_bytes; }, [](const PointSummary& p) { return p.seconds; });
+  return points;
+}
+
+// Both fronts in one list: those that need no leave, and those of the others that are worth it.
+std::vector<PointSummary> merged(std::vector<PointSummary> points, const std::vector<PointSummary>& with_leave) {
+  for (const PointSummary& point : with_leave) {
+    const bool is_beaten = std::any_of(points.begin(), points.end(), [&](const PointSummary& other) {
+      return other.process_bytes <= point.process_bytes && other.seconds <= point.seconds;
+    });
+    if (!is_beaten) points.push_back(point);
+  }
+  std::stable_sort(points.begin(), points.end(), [](const PointSummary& a, const PointSummary& b) {
+    return a.seconds != b.seconds ? a.seconds < b.seconds : a.process_bytes < b.process_bytes;
+  });
+  return points;
+}
+
+}  // namespace
+
+Exploration explore(const CompileRequest& request, OpTable ops, KernelTable kernels) {
+  check_request(request);
+  const bool may_split = check_splitting(request, ops);
+  Exploration result;
+  std::vector<std::unique_ptr<Stages>> sizes;
+  std::vector<NamedPoint> known;
+  std::vector<Candidate> free, with_leave;
+  for (const std::int64_t size : microbatch_candidates(request, may_split)) {
+    sizes.push_back(std::make_unique<Stages>(request, size, ops, kernels));
+    Stages& stages = *sizes.back();
+    const bool is_first = known.empty();
+    std::vector<NamedPoint> front = is_first ? full_front(stages, request.recompute) : transferred_front(stages, known);
+    if (is_first && request.recompute == Recompute::automatic) result.rows = compare_strategies(stages, front);
+    if (is_first) known = front;
+    stages.add_evaluation(front.back().live_bytes);
+    const bool changes_result = stages.batch_coupled() && size < request.batch;
+    for (NamedPoint& point : front) {
+      const Bytes bytes = stages.persistent_bytes() + point.live_bytes;
+      const double seconds = point.seconds * static_cast<double>(stages.turn_count());
+      (changes_result ? with_leave : free).push_back({&stages, std::move(point), bytes, seconds});
+    }
+  }
+  result.points = merged(place(std::move(free)), place(std::move(with_leave)));
+  return result;
+}
+
+}  // namespace thimble

@@ -1,0 +1,287 @@
+#include "search/gap_search.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/random.h"
+
+namespace thimble {
+namespace {
+
+constexpr std::int64_t kWork = 10'000'000;  // steps of all schedules judged here
+constexpr int kMostEffort = 2;              // 0: single gaps; 1: pairs of gaps; 2: whole values
+constexpr int kDives = 4;                   // steps down from a seed
+constexpr std::int64_t kDiveWork = kWork / 4;
+constexpr std::uint64_t kKicks = 96, kChanges = 3;
+constexpr Bytes kLower = 64;                                  // the smallest schedule is lowered by such a part
+constexpr std::size_t kMostSwaps = 1024, kMostRebuilds = 64;  // tried before a state is left as it is
+
+struct Visit {
+  Bytes target = 0;
+  double seconds = 0;  // of the best within the target, before
+  int effort = 0;
+
+  friend bool operator==(const Visit&, const Visit&) = default;
+};
+
+class GapSearch {
+ public:
+  GapSearch(const Scheduler& scheduler, const std::vector<ValueId>& large, const BufferOptions& buffers,
+            Archive& archive)
+      : scheduler_(scheduler),
+        buffers_(buffers),
+        archive_(archive),
+        is_large_(static_cast<std::size_t>(scheduler.selected().graph().value_count()), false) {
+    for (const ValueId value : large) is_large_[static_cast<std::size_t>(value.index)] = true;
+    place_.resize(static_cast<std::size_t>(scheduler.selected().graph().node_count()));
+    for (std::size_t s = 0; s < scheduler.order().size(); ++s)
+      place_[static_cast<std::size_t>(scheduler.order()[s].index)] = static_cast<std::int32_t>(s);
+  }
+
+  // A few steps down from a schedule, and at each what can be taken back there.
+  void dive(const Holding& holding) {
+    State state = judge(holding);
+    for (int step = 0; step < kDives && has_work() && work_ < kDiveWork; ++step) {
+      if (!descend(state, state.evaluation.peak - 1)) return;
+      State improved = state;
+      take_time_back(improved, state.evaluation.peak, 0);
+    }
+  }
+
+  // Each round looks at every step of the front, with larger changes than the last while nothing helps.
+  void run() {
+    for (int effort = 0; effort <= kMostEffort && has_work();) {
+      const std::vector<FrontPoint> front = archive_.fastest_first();
+      const std::int64_t found = archive_.record_count();
+      // The smallest first, then the ends, the middle, the quarters...: a large graph ends early, and evenly.
+      visit(front.back(), front.back().live_bytes - front.back().live_bytes / kLower, effort);
+      for (std::size_t turn = 0; turn < std::bit_ceil(front.size()) && has_work(); ++turn) {
+        const std::size_t index = reversed(turn, std::bit_ceil(front.size()));
+        if (index + 1 < front.size()) visit(front[index], front[index].live_bytes - 1, effort);
+      }
+      if (archive_.record_count() == found) ++effort;
+    }
+    for (std::uint64_t turn = 0; turn < kKicks && has_work(); ++turn) kick(turn);
+  }
+
+ private:
+  static std::size_t reversed(std::size_t index, std::size_t count) {
+    std::size_t result = 0;
+    for (std::size_t bit = 1; bit < count; bit *= 2) result = 2 * result + (index & bit ? 1 : 0);
+    return result;
+  }
+
+  bool has_work() const { return work_ < kWork; }
+
+  // Looks for the best schedule just smaller than `point`: up from the next smaller one, and down from the point
+  // itself.
+  void visit(const FrontPoint& point, Bytes target, int effort) {
+    const FrontPoint* within = archive_.fastest_within(target);
+    const Visit key{target, within != nullptr ? within->seconds : 0, effort};
+    if (std::find(visited_.begin(), visited_.end(), key) != visited_.end()) return;
+    visited_.push_back(key);
+    if (within != nullptr) {
+      State state = judge(within->holding);
+      take_time_back(state, target, effort);
+    }
+    State above = judge(point.holding);
+    if (descend(above, target)) take_time_back(above, within != nullptr ? target : above.evaluation.peak, effort);
+  }
+
+  // Leaves a place of the front by a few changes at random and looks for a better way back to it.
+  void kick(std::uint64_t turn) {
+    const RandomKey key = random_key(5, RandomPurpose::test, turn);
+    const std::vector<FrontPoint> front = archive_.fastest_first();
+    // Small schedules have most to decide: they are left more often.
+    const std::size_t a = random_below(key, 0, front.size()), b = random_below(key, 1, front.size());
+    const std::size_t index = std::max(a, b);
+    State state = judge(front[index].holding);
+    for (std::uint64_t change = 0; change < kChanges; ++change) {
+      const std::vector<Gap> gaps = gaps_of(state, random_below(key, 10 + 4 * change, 2) == 0);
+      if (gaps.empty()) continue;
+      const Gap& gap = gaps[random_below(key, 11 + 4 * change, gaps.size())];
+      Holding holding = state.holding;
+      if (gap.is_held && random_below(key, 12 + 4 * change, 2) == 0) {
+        give_up(holding, gap.value);
+      } else {
+        holding = gap.is_held ? dropped_at(state, gap) : with_held(state, gap, true, scheduler_.gaps(state.holding));
+      }
+      state = judge(std::move(holding));
+    }
+    const Bytes target = index == 0 ? front[index].live_bytes : front[index - 1].live_bytes - 1;
+    if (descend(state, target)) take_time_back(state, target, 1);
+  }
+
+  static Holding dropped_at(const State& state, const Gap& gap) {
+    Holding holding = state.holding;
+    holding.set({gap.value, gap.after, false});
+    return holding;
+  }
+
+  State judge(Holding holding) {
+    State state{std::move(holding), {}};
+    state.evaluation = evaluate(scheduler_, state.holding, buffers_);
+    work_ += static_cast<std::int64_t>(state.evaluation.live.size());
+    archive_.record(state, "search");
+    return state;
+  }
+
+  State flipped(const State& state, std::initializer_list<Gap> gaps) {
+    Holding holding = state.holding;
+    for (const Gap& gap : gaps) holding.set({gap.value, gap.after, !gap.is_held});
+    return judge(std::move(holding));
+  }
+
+  // The gaps of a state's large values, those that are dropped or those that are held.
+  std::vector<Gap> gaps_of(const State& state, bool is_held) const {
+    std::vector<Gap> gaps = scheduler_.gaps(state.holding);
+    std::erase_if(gaps, [&](const Gap& gap) {
+      return gap.is_held != is_held || !is_large_[static_cast<std::size_t>(gap.value.index)];
+    });
+    return gaps;
+  }
+
+  // Drops, again and again, the gap that removes most excess for a second of extra time.
+  bool descend(State& state, Bytes target) {
+    while (state.evaluation.peak > target) {
+      const double excess = state.evaluation.excess(target);
+      double best_gain = 0;
+      State best;
+      for (const Gap& gap : gaps_of(state, true)) {
+        if (!has_work()) return false;
+        State trial = flipped(state, {gap});
+        const double removed = excess - trial.evaluation.excess(target);
+        const double gain = removed / std::max(trial.evaluation.seconds - state.evaluation.seconds, 1e-7);
+        if (removed <= 0 || gain <= best_gain) continue;
+        best_gain = gain;
+        best = std::move(trial);
+      }
+      if (best_gain <= 0) return false;
+      state = std::move(best);
+    }
+    return true;
+  }
+
+  // Larger and larger changes, back to the smallest whenever one helped.
+  void take_time_back(State& state, Bytes target, int effort) {
+    while (has_work() && (hold_more(state, target) || (effort > 0 && swap(state, target)) ||
+                          (effort > 1 && (rebuild(state, target, 1) || rebuild(state, target, 2))))) {
+    }
+  }
+
+  // Holds one gap and drops another; whether that helped.
+  bool swap(State& state, Bytes target) {
+    const std::vector<Gap> dropped = gaps_of(state, false), held = gaps_of(state, true);
+    const std::size_t pairs = dropped.size() * held.size();
+    const RandomKey key = random_key(3, RandomPurpose::test, draws_++);
+    for (std::size_t p = 0; p < std::min(pairs, kMostSwaps) && has_work(); ++p) {
+      const std::size_t pair = pairs <= kMostSwaps ? p : random_below(key, p, pairs);
+      State trial = flipped(state, {dropped[pair % dropped.size()], held[pair / dropped.size()]});
+      if (!is_better(trial, state, target)) continue;
+      state = std::move(trial);
+      return true;
+    }
+    return false;
+  }
+
+  // Gives up what is held of one value or of two and holds anew what there is room for then; whether that helped.
+  bool rebuild(State& state, Bytes target, std::size_t count) {
+    const std::vector<ValueId> held = held_values(state);
+    const RandomKey key = random_key(4, RandomPurpose::test, draws_++);
+    for (std::size_t attempt = 0; attempt < std::min(count * held.size(), kMostRebuilds) && has_work(); ++attempt) {
+      Holding holding = state.holding;
+      give_up(holding, held[attempt % held.size()]);
+      if (count == 2) give_up(holding, held[random_below(key, attempt, held.size())]);
+      State trial = judge(std::move(holding));
+      while (hold_more(trial, target)) {
+      }
+      if (!is_better(trial, state, target)) continue;
+      state = std::move(trial);
+      return true;
+    }
+    return false;
+  }
+
+  std::vector<ValueId> held_values(const State& state) const {
+    std::vector<ValueId> values;
+    for (const Gap& gap : gaps_of(state, true)) {
+      if (place_of(gap.after) + 1 < scheduler_.forward_count() && state.holding.mode(gap.value) != Keep::keep) continue;
+      if (values.empty() || values.back() != gap.value) values.push_back(gap.value);
+    }
+    return values;
+  }
+
+  static void give_up(Holding& holding, ValueId value) {
+    holding.clear(value);
+    holding.mode(value) = Keep::transient;
+  }
+
+  // Held over this gap alone, or from there on: the mode then speaks for all later gaps, also for those that appear.
+  Holding with_held(const State& state, const Gap& gap, bool from_there_on, const std::vector<Gap>& gaps) const {
+    Holding holding = state.holding;
+    if (from_there_on && holding.mode(gap.value) != Keep::keep) {
+      holding.clear(gap.value);
+      holding.mode(gap.value) = Keep::retain;
+      for (const Gap& other : gaps) {
+        if (other.value != gap.value) continue;
+        const bool is_earlier = place_of(other.after) < place_of(gap.after);
+        if (is_earlier) holding.set(other);
+      }
+    }
+    holding.set({gap.value, gap.after, true});
+    return holding;
+  }
+
+  // One turn over all dropped gaps, those that save most time first; whether any could be held.
+  bool hold_more(State& state, Bytes target) {
+    struct Saving {
+      double seconds;
+      Gap gap;
+      bool from_there_on;
+    };
+    std::vector<Saving> savings;
+    const std::vector<Gap> gaps = scheduler_.gaps(state.holding);
+    for (const Gap& gap : gaps_of(state, false)) {
+      for (const bool from_there_on : {false, true}) {
+        if (!has_work()) return false;
+        const State trial = judge(with_held(state, gap, from_there_on, gaps));
+        if (is_better(trial, state, target))
+          savings.push_back({state.evaluation.seconds - trial.evaluation.seconds, gap, from_there_on});
+      }
+    }
+    std::stable_sort(savings.begin(), savings.end(),
+                     [](const Saving& a, const Saving& b) { return a.seconds > b.seconds; });
+    for (const Saving& saving : savings) {
+      State trial = judge(with_held(state, saving.gap, saving.from_there_on, scheduler_.gaps(state.holding)));
+      if (is_better(trial, state, target)) state = std::move(trial);
+    }
+    return !savings.empty();
+  }
+
+  std::int32_t place_of(NodeId node) const { return place_[static_cast<std::size_t>(node.index)]; }
+
+  static bool is_better(const State& trial, const State& state, Bytes target) {
+    const bool is_faster = trial.evaluation.seconds < state.evaluation.seconds;
+    return trial.evaluation.peak <= target && (is_faster || state.evaluation.peak > target);
+  }
+
+  const Scheduler& scheduler_;
+  const BufferOptions& buffers_;
+  Archive& archive_;
+  std::vector<bool> is_large_;       // by value
+  std::vector<std::int32_t> place_;  // in the order, by node
+  std::vector<Visit> visited_;
+  std::int64_t work_ = 0;
+  std::uint64_t draws_ = 0;
+};
+
+}  // namespace
+
+void search_gaps(const Scheduler& scheduler, const std::vector<ValueId>& large, const std::vector<Strategy>& seeds,
+                 const BufferOptions& buffers, Archive& archive) {
+  GapSearch search(scheduler, large, buffers, archive);
+  for (const Strategy& seed : seeds) search.dive(seed.holding);
+  search.run();
+}
+
+}  // namespace thimble

@@ -145,13 +145,13 @@ TEST(Clipping, OfASparseNetworkLooksAtExistingPositionsOnly) {
 
 TEST(Clipping, HasKeptGradientsAndTheSecondPassInItsFront) {
   CompileRequest request = clipped_request("wrn10-1-gn", 8, 8);
-  const std::vector<PointSummary> front = explore(request, op_table(), cpu_kernels());
+  const std::vector<PointSummary> front = explore(request, op_table(), cpu_kernels()).points;
   ASSERT_GE(front.size(), 3U);
   EXPECT_EQ(front.front().recompute_flops_ratio, 0);
   // Forward is a third of the work: more than half as much again is backward a second time.
   EXPECT_GT(front.back().recompute_flops_ratio, 0.5);
   request.optimizer.clip_norm = 0;
-  const Bytes unclipped = explore(request, op_table(), cpu_kernels()).back().arena_bytes;
+  const Bytes unclipped = explore(request, op_table(), cpu_kernels()).points.back().arena_bytes;
   EXPECT_LE(static_cast<double>(front.back().arena_bytes), 1.1 * static_cast<double>(unclipped));
 }
 

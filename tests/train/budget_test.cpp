@@ -17,7 +17,7 @@ struct Range {
 // A group-norm network with dropout, so that recomputed random numbers show; two microbatches a batch.
 TrainOptions changing_run(const std::string& folder) {
   TrainOptions options = short_run(folder);
-  options.compile.recompute = true;
+  options.compile.recompute = Recompute::automatic;
   options.compile.model.dropout = 0.2;
   return options;
 }

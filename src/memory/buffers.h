@@ -28,6 +28,34 @@ struct BufferSet {
   std::vector<std::int32_t> workspace_of;  // by step; -1: none
 };
 
+// Groups instances of one schedule after another, in the same memory.
+class BufferMaker {
+ public:
+  // `graph` must outlive it.
+  BufferMaker(const FlatGraph& graph, const BufferOptions& options) : graph_(graph), options_(options) {}
+
+  BufferSet run(const PhaseSchedule& schedule);
+  // live_bytes() of that.
+  void live(const PhaseSchedule& schedule, std::vector<Bytes>& live);
+
+ private:
+  void begin();
+  void group(const PhaseSchedule& schedule);
+  std::int32_t find(std::int32_t instance);
+  void join(std::int32_t from, std::int32_t into);
+  void join_in_place(std::int32_t step);
+  bool is_read_twice(const Step& step, std::int32_t group);
+  Bytes bytes(std::int32_t instance) const;
+
+  const FlatGraph& graph_;
+  BufferOptions options_;
+  const PhaseSchedule* schedule_ = nullptr;
+  std::vector<std::int32_t> group_;     // by instance: another of its group, itself if it stands for the group
+  std::vector<std::int32_t> last_use_;  // of those that stand for a group: the last that may not be overwritten
+  std::vector<Buffer> buffer_;          // its buffer
+  std::vector<std::uint8_t> in_storage_;
+};
+
 BufferSet make_buffers(const Selected& selected, const PhaseSchedule& schedule, const BufferOptions& options);
 
 // Live bytes (aligned) after each step's outputs and workspace are in place; the peak of it bounds every placement from

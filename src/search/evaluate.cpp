@@ -12,15 +12,20 @@ double Evaluation::excess(Bytes target) const {
   return sum;
 }
 
-Evaluation evaluate(const Scheduler& scheduler, const Holding& holding, const BufferOptions& options) {
-  const PhaseSchedule schedule = scheduler.make(holding);
-  Evaluation result;
+const Evaluation& Judge::operator()(const Holding& holding) {
+  const PhaseSchedule& schedule = emitter_.run(holding.keep, holding.gaps);
+  Evaluation& result = evaluation_;
   result.seconds = schedule.seconds;
   result.recompute_flops_ratio =
       schedule.flops > 0 ? schedule.recompute_flops / (schedule.flops - schedule.recompute_flops) : 0;
-  result.live = live_bytes(make_buffers(scheduler.selected(), schedule, options), schedule.steps.size());
+  buffers_.live(schedule, result.live);
   result.peak = result.live.empty() ? 0 : *std::max_element(result.live.begin(), result.live.end());
+  work_ += static_cast<std::int64_t>(schedule.steps.size());
   return result;
+}
+
+Evaluation evaluate(const Scheduler& scheduler, const Holding& holding, const BufferOptions& options) {
+  return Judge(scheduler, options)(holding);
 }
 
 Evaluation evaluate_all_kept(const Scheduler& scheduler, const BufferOptions& options) {

@@ -1,4 +1,4 @@
-// Judges a choice of what to keep: live bytes at every step and predicted time.
+// Judges a choice of what to hold: live bytes at every step and predicted time.
 #pragma once
 
 #include <vector>
@@ -16,6 +16,24 @@ struct Evaluation {
 
   // Byte-steps above a target: what a descent towards it still has to remove.
   double excess(Bytes target) const;
+};
+
+// Judges one choice after another in the same memory.
+class Judge {
+ public:
+  // `scheduler` must outlive it.
+  Judge(const Scheduler& scheduler, const BufferOptions& options)
+      : emitter_(scheduler.emitter()), buffers_(scheduler.flat(), options) {}
+
+  const Evaluation& operator()(const Holding& holding);  // valid until the next
+
+  std::int64_t work() const { return work_; }  // steps of all schedules judged so far
+
+ private:
+  Emitter emitter_;
+  BufferMaker buffers_;
+  Evaluation evaluation_;
+  std::int64_t work_ = 0;
 };
 
 Evaluation evaluate(const Scheduler& scheduler, const Holding& holding, const BufferOptions& options);

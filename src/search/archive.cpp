@@ -9,8 +9,7 @@ bool has_fewer(const FrontPoint& point, Bytes bytes) { return point.live_bytes <
 
 }  // namespace
 
-void Archive::record(const State& state, const std::string& strategy) {
-  const Evaluation& e = state.evaluation;
+void Archive::record(const Holding& holding, const Evaluation& e, const std::string& strategy) {
   const auto after = std::lower_bound(points_.begin(), points_.end(), e.peak, has_fewer);
   if (after != points_.end() && after->live_bytes == e.peak && after->seconds <= e.seconds) return;
   if (after != points_.begin() && std::prev(after)->seconds <= e.seconds) return;
@@ -18,7 +17,7 @@ void Archive::record(const State& state, const std::string& strategy) {
   while (last != points_.end() && last->seconds >= e.seconds) ++last;
   const auto place = points_.erase(after, last);
   ++record_count_;
-  points_.insert(place, {state.holding, e.peak, e.seconds, e.recompute_flops_ratio, strategy});
+  points_.insert(place, {holding, e.peak, e.seconds, e.recompute_flops_ratio, strategy});
 }
 
 const FrontPoint* Archive::fastest_within(Bytes bytes) const {

@@ -15,7 +15,7 @@ struct State {
 
 class Archive {
  public:
-  void record(const State& state, const std::string& strategy);
+  void record(const Holding& holding, const Evaluation& evaluation, const std::string& strategy);
 
   const FrontPoint& smallest() const { return points_.front(); }
   std::int64_t record_count() const { return record_count_; }  // points that ever entered

@@ -1,6 +1,7 @@
 #include "search/front.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/random.h"
 #include "search/archive.h"
@@ -12,10 +13,16 @@ namespace {
 constexpr std::uint64_t kKicks = 24;
 constexpr std::uint64_t kKickedPairs = 4;
 
+// Steps of all schedules that may be judged until the end of each stage; judging one takes some thirty nanoseconds.
+constexpr std::int64_t kDiveWork = 2'500'000, kSweepWork = 7'000'000, kDeepenWork = 8'000'000;
+
 class FrontSearch {
  public:
   FrontSearch(const Scheduler& scheduler, const SearchOptions& options)
-      : scheduler_(scheduler), options_(options), large_(large_candidates(scheduler)) {
+      : scheduler_(scheduler),
+        options_(options),
+        judge_(scheduler, options.buffers),
+        large_(large_candidates(scheduler)) {
     const std::vector<ValueId> gradients = large_gradients(scheduler);
     large_.insert(large_.end(), gradients.begin(), gradients.end());
   }
@@ -25,32 +32,57 @@ class FrontSearch {
     std::vector<Strategy> with_gaps;
     for (Strategy& strategy : named_strategies(scheduler_, options_.recompute)) {
       strategy_ = strategy.name;
-      State state = judge(strategy.holding);
+      State state = judged(strategy.holding);
       if (is_seed(strategy)) seeds.push_back(std::move(state));
       if (!strategy.holding.gaps.empty()) with_gaps.push_back(std::move(strategy));
     }
     strategy_ = "search";
     if (!large_.empty() && options_.recompute == Recompute::automatic) {
-      const Bytes top = seeds.front().evaluation.peak;
-      for (const State& seed : seeds) dive(seed);
-      for (int round = 0; round < options_.rounds; ++round) sweep(seeds, top, round);
-      deepen(judge(archive_.smallest().holding));
-      for (std::uint64_t turn = 0; turn < kKicks; ++turn) kick(turn);
+      search_modes(seeds);
       search_gaps(scheduler_, large_, with_gaps, options_.buffers, archive_);
     }
     return archive_.fastest_first();
   }
 
  private:
+  // One value in another mode, and what that is worth: bytes-steps above the target that it removes for a second.
+  struct Move {
+    ValueId value;
+    Keep mode = Keep::keep;
+    double gain = 0;
+    std::int64_t judged_at = 0;  // after so many moves
+
+    friend bool operator<(const Move& a, const Move& b) { return a.gain < b.gain; }
+  };
+
+  void search_modes(const std::vector<State>& seeds) {
+    const Bytes top = seeds.front().evaluation.peak;
+    const std::int64_t begun = judge_.work();
+    most_work_ = begun + kDiveWork;
+    for (const State& seed : seeds) dive(seed);
+    most_work_ = begun + kSweepWork;
+    for (int round = 0; round < options_.rounds; ++round) sweep(seeds, top, round);
+    most_work_ = begun + kDeepenWork;
+    deepen(judged(archive_.smallest().holding));
+    for (std::uint64_t turn = 0; turn < kKicks && has_work(); ++turn) kick(turn);
+  }
+
   // Where the search starts from: schedules without exceptions. The others would only lead it to the same places.
   static bool is_seed(const Strategy& strategy) {
     return strategy.family == Recompute::none || strategy.family == Recompute::block || strategy.name == "cheap";
   }
 
-  State judge(Holding holding) {
+  bool has_work() const { return judge_.work() < most_work_; }
+
+  const Evaluation& judge(const Holding& holding) {
+    const Evaluation& evaluation = judge_(holding);
+    archive_.record(holding, evaluation, strategy_);
+    return evaluation;
+  }
+
+  State judged(Holding holding) {
     State state{std::move(holding), {}};
-    state.evaluation = evaluate(scheduler_, state.holding, options_.buffers);
-    archive_.record(state, strategy_);
+    state.evaluation = judge(state.holding);
     return state;
   }
 
@@ -74,8 +106,8 @@ class FrontSearch {
   void kick(std::uint64_t turn) {
     const RandomKey key = random_key(2, RandomPurpose::test, turn);
     Holding holding = archive_.smallest().holding;
-    for (std::uint64_t pair = 0; pair < kKickedPairs; ++pair) holding = two_flips(std::move(holding), key, pair);
-    State state = judge(std::move(holding));
+    for (std::uint64_t pair = 0; pair < kKickedPairs; ++pair) flip_two(holding, key, pair);
+    State state = judged(std::move(holding));
     const Bytes target = archive_.smallest().live_bytes - archive_.smallest().live_bytes / 256;
     if (descend(state, target)) deepen(std::move(state));
   }
@@ -84,27 +116,30 @@ class FrontSearch {
   bool flip_pairs(State& state, Bytes target, std::uint64_t salt) {
     const RandomKey key = random_key(1, RandomPurpose::test, salt);
     bool changed = false;
-    for (std::uint64_t attempt = 0; attempt < 16 * large_.size(); ++attempt) {
-      State trial = judge(two_flips(state.holding, key, attempt));
-      if (trial.evaluation.excess(target) >= state.evaluation.excess(target)) continue;
-      state = std::move(trial);
+    double excess = state.evaluation.excess(target);
+    for (std::uint64_t attempt = 0; attempt < 16 * large_.size() && has_work(); ++attempt) {
+      Holding holding = state.holding;
+      flip_two(holding, key, attempt);
+      const Evaluation& trial = judge(holding);
+      if (trial.excess(target) >= excess) continue;
+      state = {std::move(holding), trial};
+      excess = state.evaluation.excess(target);
       changed = true;
     }
     return changed;
   }
 
-  Holding two_flips(Holding holding, RandomKey key, std::uint64_t attempt) const {
+  void flip_two(Holding& holding, RandomKey key, std::uint64_t attempt) const {
     for (std::uint64_t part = 0; part < 2; ++part) {
       const ValueId value = large_[random_below(key, attempt * 4 + part, large_.size())];
       set_mode(holding, value, static_cast<Keep>(random_below(key, attempt * 4 + 2 + part, 3)));
     }
-    return holding;
   }
 
   // From most bytes to fewest: each target starts from the best known state that is nearest above it.
   void sweep(const std::vector<State>& seeds, Bytes top, int round) {
     const Bytes bottom = archive_.smallest().live_bytes;
-    for (int t = 0; t < options_.target_count; ++t) {
+    for (int t = 0; t < options_.target_count && has_work(); ++t) {
       const double fraction = static_cast<double>(t + 1) / options_.target_count;
       const Bytes target = top - static_cast<Bytes>(static_cast<double>(top - bottom) * fraction);
       State state = start_for(seeds, target, round + t);
@@ -119,42 +154,74 @@ class FrontSearch {
       const State& seed = seeds[static_cast<std::size_t>(turn / 4) % seeds.size()];
       if (seed.evaluation.peak > target) return seed;
     }
-    return judge(archive_.next_above(target).holding);
+    return judged(archive_.next_above(target).holding);
   }
 
   // Flips the value that removes most excess a second of extra time, until the target is met. False if it cannot be met
-  // this way.
+  // this way. A move changes little of what the others are worth: all are judged anew only from time to time, between
+  // that only those that seem best.
   bool descend(State& state, Bytes target) {
+    const auto patience = static_cast<std::int64_t>(1 + large_.size() / 8);
+    std::vector<Move> moves;
+    std::int64_t taken = 0, judged_at = -patience;
     while (state.evaluation.peak > target) {
-      const double excess = state.evaluation.excess(target);
-      double best_gain = 0;
-      State best;
-      for (const ValueId value : large_) {
-        for (const Keep mode : {Keep::keep, Keep::retain, Keep::transient}) {
-          const bool is_known = mode == Keep::transient && is_gradient(value);  // as good as retained
-          if (is_known || state.holding.mode(value) == mode) continue;
-          State trial = flipped(state, value, mode);
-          const double removed = excess - trial.evaluation.excess(target);
-          if (removed <= 0) continue;
-          const double extra = std::max(trial.evaluation.seconds - state.evaluation.seconds, 1e-7);
-          if (removed / extra > best_gain) {
-            best_gain = removed / extra;
-            best = std::move(trial);
-          }
-        }
+      if (!has_work()) return false;
+      if (moves.empty() || taken - judged_at >= patience) {
+        if (taken == judged_at) return false;  // all were judged just now
+        moves = judge_moves(state, target, taken);
+        judged_at = taken;
+        continue;
       }
-      if (best_gain <= 0) return false;
-      state = std::move(best);
+      std::pop_heap(moves.begin(), moves.end());
+      Move& best = moves.back();
+      if (best.judged_at == taken) {
+        set_mode(state.holding, best.value, best.mode);
+        state.evaluation = judge(state.holding);
+        ++taken;
+        moves.pop_back();
+        continue;
+      }
+      best.gain = state.holding.mode(best.value) == best.mode ? 0 : gain_of(state, best.value, best.mode, target);
+      best.judged_at = taken;
+      best.gain > 0 ? std::push_heap(moves.begin(), moves.end()) : moves.pop_back();
     }
     return true;
   }
 
+  // All moves that bring the state nearer to the target, as a heap.
+  std::vector<Move> judge_moves(State& state, Bytes target, std::int64_t taken) {
+    std::vector<Move> moves;
+    for (const ValueId value : large_) {
+      for (const Keep mode : {Keep::keep, Keep::retain, Keep::transient}) {
+        const bool is_known = mode == Keep::transient && is_gradient(value);  // as good as retained
+        if (is_known || state.holding.mode(value) == mode) continue;
+        const double gain = gain_of(state, value, mode, target);
+        if (gain > 0) moves.push_back({value, mode, gain, taken});
+      }
+    }
+    std::make_heap(moves.begin(), moves.end());
+    return moves;
+  }
+
+  double gain_of(State& state, ValueId value, Keep mode, Bytes target) {
+    const Evaluation& trial = flipped(state, value, mode);
+    const double removed = state.evaluation.excess(target) - trial.excess(target);
+    return removed / std::max(trial.seconds - state.evaluation.seconds, 1e-7);
+  }
+
   bool is_gradient(ValueId value) const { return scheduler_.selected().graph().value(value).role == Role::gradient; }
 
-  State flipped(const State& state, ValueId value, Keep mode) {
+  // What the state would be with one value in another mode.
+  const Evaluation& flipped(State& state, ValueId value, Keep mode) {
+    if (state.holding.gaps.empty()) {
+      const Keep before = std::exchange(state.holding.mode(value), mode);
+      const Evaluation& evaluation = judge(state.holding);
+      state.holding.mode(value) = before;
+      return evaluation;
+    }
     Holding holding = state.holding;
     set_mode(holding, value, mode);
-    return judge(std::move(holding));
+    return judge(holding);
   }
 
   // A mode of its own: earlier exceptions for the value were made for another.
@@ -165,30 +232,35 @@ class FrontSearch {
 
   // Takes time back without leaving the target: single flips first, then random pairs (keep one, drop another).
   void improve(State& state, Bytes target, int salt) {
-    for (bool changed = true; changed;) {
+    for (bool changed = true; changed && has_work();) {
       changed = false;
       for (const ValueId value : large_) {
         if (state.holding.mode(value) == Keep::keep) continue;
         for (const Keep mode : {Keep::keep, Keep::retain}) {
-          if (state.holding.mode(value) == mode) continue;
-          changed = accept(state, flipped(state, value, mode), target) || changed;
+          if (state.holding.mode(value) == mode || !is_better(flipped(state, value, mode), state, target)) continue;
+          set_mode(state.holding, value, mode);
+          state.evaluation = judge(state.holding);
+          changed = true;
         }
       }
     }
     const RandomKey key = random_key(0, RandomPurpose::test, static_cast<std::uint64_t>(salt));
-    for (std::uint64_t attempt = 0; attempt < 4 * large_.size(); ++attempt) {
-      accept(state, judge(two_flips(state.holding, key, attempt)), target);
+    for (std::uint64_t attempt = 0; attempt < 4 * large_.size() && has_work(); ++attempt) {
+      Holding holding = state.holding;
+      flip_two(holding, key, attempt);
+      const Evaluation& trial = judge(holding);
+      if (is_better(trial, state, target)) state = {std::move(holding), trial};
     }
   }
 
-  static bool accept(State& state, State trial, Bytes target) {
-    if (trial.evaluation.peak > target || trial.evaluation.seconds >= state.evaluation.seconds) return false;
-    state = std::move(trial);
-    return true;
+  static bool is_better(const Evaluation& trial, const State& state, Bytes target) {
+    return trial.peak <= target && trial.seconds < state.evaluation.seconds;
   }
 
   const Scheduler& scheduler_;
   const SearchOptions& options_;
+  Judge judge_;
+  std::int64_t most_work_ = 0;
   std::vector<ValueId> large_;
   Archive archive_;
   std::string strategy_;

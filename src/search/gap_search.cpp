@@ -8,13 +8,15 @@
 namespace thimble {
 namespace {
 
-constexpr std::int64_t kWork = 10'000'000;  // steps of all schedules judged here
-constexpr int kMostEffort = 2;              // 0: single gaps; 1: pairs of gaps; 2: whole values
-constexpr int kDives = 4;                   // steps down from a seed
-constexpr std::int64_t kDiveWork = kWork / 4;
+// Steps of all schedules judged here, and schedules: the one bounds what a large graph takes, the other a small one.
+constexpr std::int64_t kMostSteps = 14'000'000, kMostSchedules = 40'000;
+constexpr int kMostEffort = 2;  // 0: single gaps; 1: pairs of gaps; 2: whole values
+constexpr int kDives = 4;       // steps down from a seed
 constexpr std::uint64_t kKicks = 96, kChanges = 3;
 constexpr Bytes kLower = 64;                                  // the smallest schedule is lowered by such a part
 constexpr std::size_t kMostSwaps = 1024, kMostRebuilds = 64;  // tried before a state is left as it is
+
+const std::string kName = "search";
 
 struct Visit {
   Bytes target = 0;
@@ -29,8 +31,9 @@ class GapSearch {
   GapSearch(const Scheduler& scheduler, const std::vector<ValueId>& large, const BufferOptions& buffers,
             Archive& archive)
       : scheduler_(scheduler),
-        buffers_(buffers),
+        judge_(scheduler, buffers),
         archive_(archive),
+        most_work_(std::min(kMostSteps, kMostSchedules * static_cast<std::int64_t>(scheduler.order().size()))),
         is_large_(static_cast<std::size_t>(scheduler.selected().graph().value_count()), false) {
     for (const ValueId value : large) is_large_[static_cast<std::size_t>(value.index)] = true;
     place_.resize(static_cast<std::size_t>(scheduler.selected().graph().node_count()));
@@ -41,7 +44,7 @@ class GapSearch {
   // A few steps down from a schedule, and at each what can be taken back there.
   void dive(const Holding& holding) {
     State state = judge(holding);
-    for (int step = 0; step < kDives && has_work() && work_ < kDiveWork; ++step) {
+    for (int step = 0; step < kDives && has_work() && judge_.work() < most_work_ / 4; ++step) {
       if (!descend(state, state.evaluation.peak - 1)) return;
       State improved = state;
       take_time_back(improved, state.evaluation.peak, 0);
@@ -71,7 +74,7 @@ class GapSearch {
     return result;
   }
 
-  bool has_work() const { return work_ < kWork; }
+  bool has_work() const { return judge_.work() < most_work_; }
 
   // Looks for the best schedule just smaller than `point`: up from the next smaller one, and down from the point
   // itself.
@@ -120,9 +123,8 @@ class GapSearch {
 
   State judge(Holding holding) {
     State state{std::move(holding), {}};
-    state.evaluation = evaluate(scheduler_, state.holding, buffers_);
-    work_ += static_cast<std::int64_t>(state.evaluation.live.size());
-    archive_.record(state, "search");
+    state.evaluation = judge_(state.holding);
+    archive_.record(state.holding, state.evaluation, kName);
     return state;
   }
 
@@ -266,12 +268,12 @@ class GapSearch {
   }
 
   const Scheduler& scheduler_;
-  const BufferOptions& buffers_;
+  Judge judge_;
   Archive& archive_;
+  std::int64_t most_work_;
   std::vector<bool> is_large_;       // by value
   std::vector<std::int32_t> place_;  // in the order, by node
   std::vector<Visit> visited_;
-  std::int64_t work_ = 0;
   std::uint64_t draws_ = 0;
 };
 

@@ -19,7 +19,8 @@ using enum OptionGroup;
 
 constexpr OptionDef kOptions[] = {
     {"data", text, "NAME|PATH",
-     "data set: cifar10, cifar100, mnist, glyphs, or the path of a folder that holds one of them or pictures as "
+     "data set: cifar10, cifar100, mnist, glyphs, glyph-masks, or the path of a folder that holds one of them or "
+     "pictures as "
      "train/CLASS/*.jpg and val/CLASS/*.jpg. 'thimble data' says which are present",
      kCompiling, problem},
     {"batch", integer, "N", "samples in one update of the weights (default 100)", kCompiling, problem, 1,

@@ -1,0 +1,92 @@
+// A class for every pixel, through the whole program.
+#include <gtest/gtest.h>
+
+#include "cli/run_thimble.h"
+
+namespace thimble::testing {
+namespace {
+
+Words mask_run(const std::string& verb, const Words& more) {
+  Words words = {verb, "unet-4-gn", "--data", "glyph-masks", "--batch", "16", "--threads", "1"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+Words with(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST(Masks, ThePlanCountsAClassForEveryPixel) {
+  const auto input_bytes = [](const std::string& microbatch) {
+    const Outcome outcome =
+        run_thimble(mask_run("plan", {"--microbatch", microbatch, "--recompute", "none", "--json"}));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.json().at("labels"), "place");
+    return outcome.json().at("categories").at("input").get<std::int64_t>();
+  };
+  EXPECT_EQ(input_bytes("16"), 16 * 32 * 32 * (3 + 1) * 4);
+  EXPECT_EQ(input_bytes("4"), 4 * 32 * 32 * (3 + 1) * 4);
+}
+
+TEST(Masks, TrainInsideTheSmallestBudgetAndTellSharesOfPlaces) {
+  const TempFolder folder;
+  const Words mine = {"--steps", "2", "--optimizer", "adamw", "--augment", "crop-flip", "--microbatch", "8", "--json"};
+  const Outcome refused = run_thimble(mask_run("plan", with(mine, {"--memory", "1MiB"})));
+  ASSERT_EQ(refused.code, 3) << refused.err;
+  const auto smallest = refused.json().at("smallest_budget_bytes").get<std::int64_t>();
+  const Words budget = {"--memory", std::to_string(smallest) + "B", "--out", folder / "run"};
+  const Outcome trained = run_thimble(mask_run("train", with(mine, budget)));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const nlohmann::json result = trained.json();
+  EXPECT_EQ(result.at("arena_bytes"), result.at("tensor_bytes"));
+  EXPECT_LE(result.at("peak_rss_bytes").get<std::int64_t>(), smallest);
+  EXPECT_EQ(result.at("labels"), "place");
+  EXPECT_TRUE(contains(trained.err, "test samples of [32,32,3] with masks, augmentation crop-flip")) << trained.err;
+  EXPECT_TRUE(contains(trained.err, " % of places\n")) << trained.err;
+
+  const Outcome evaluated = run_thimble(mask_run("eval", {"--weights", folder / "run"}));
+  ASSERT_EQ(evaluated.code, 0) << evaluated.err;
+  char wanted[64];
+  std::snprintf(wanted, sizeof(wanted), "accuracy %.2f %% of places\n", 100 * result.at("test_accuracy").get<double>());
+  EXPECT_TRUE(contains(evaluated.out, wanted)) << evaluated.out << wanted;
+}
+
+TEST(Masks, AnAccuracyOfSamplesNeedsNoWord) { EXPECT_FALSE(contains(run_thimble(tiny_train({})).out, "of places")); }
+
+TEST(Masks, DataThatDoNotFitTheNetworkAreNamed) {
+  for (const char* verb : {"train", "plan", "explore"}) {
+    const Outcome images = run_thimble({verb, "unet", "--data", "glyphs"});
+    EXPECT_EQ(images.code, 1);
+    EXPECT_TRUE(contains(images.err, "unet wants a class for every place of an image, glyphs has one for each image"))
+        << images.err;
+    const Outcome masks = run_thimble({verb, "wrn10-1", "--data", "glyph-masks"});
+    EXPECT_EQ(masks.code, 1);
+    EXPECT_TRUE(contains(masks.err, "wrn10-1 wants a class for each image, glyph-masks has one for every place"))
+        << masks.err;
+  }
+  const Outcome evaluated = run_thimble({"eval", "wrn10-1", "--data", "glyph-masks", "--weights", "nowhere"});
+  EXPECT_EQ(evaluated.code, 1);
+  EXPECT_TRUE(contains(evaluated.err, "wrn10-1 wants a class for each image")) << evaluated.err;
+}
+
+TEST(Masks, ACropOfAnotherSizeIsRefused) {
+  const Outcome outcome = run_thimble(mask_run("train", {"--augment", "resized-crop", "--steps", "1"}));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(contains(outcome.err, "glyph-masks: found augmentation resized-crop, wanted none or crop-flip"))
+      << outcome.err;
+}
+
+TEST(Masks, AreListedAmongTheDataSets) {
+  int found = 0;
+  for (const auto& set : run_thimble({"data", "--json"}).json()) {
+    const bool has_masks = set.at("name") == "glyph-masks";
+    found += has_masks ? 1 : 0;
+    EXPECT_EQ(set.at("labels"), has_masks ? "place" : "image") << set.at("name");
+  }
+  EXPECT_EQ(found, 1);
+  EXPECT_TRUE(contains(run_thimble({"data"}).out, "glyph-masks: the pictures of glyphs with a class for every pixel"));
+}
+
+}  // namespace
+}  // namespace thimble::testing

@@ -31,7 +31,7 @@ TEST(Masks, ThePlanCountsAClassForEveryPixel) {
 
 TEST(Masks, TrainInsideTheSmallestBudgetAndTellSharesOfPlaces) {
   const TempFolder folder;
-  const Words mine = {"--steps", "2", "--optimizer", "adamw", "--augment", "crop-flip", "--microbatch", "8", "--json"};
+  const Words mine = {"--steps", "2", "--optimizer", "adamw", "--augment", "crop-flip", "--batch", "8", "--json"};
   const Outcome refused = run_thimble(mask_run("plan", with(mine, {"--memory", "1MiB"})));
   ASSERT_EQ(refused.code, 3) << refused.err;
   const auto smallest = refused.json().at("smallest_budget_bytes").get<std::int64_t>();

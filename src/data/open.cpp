@@ -12,6 +12,7 @@
 #include "data/file.h"
 #include "data/glyphs.h"
 #include "data/image_folder.h"
+#include "data/mask_folder.h"
 #include "data/mnist.h"
 
 namespace thimble {
@@ -128,8 +129,11 @@ std::unique_ptr<Dataset> open_path(const std::string& path, const OpenOptions& o
     if (!folder.empty()) return kind.open({folder, options});
     wanted += join_text(kind.name, ": ", kind.contents, "; or ");
   }
-  if (is_image_folder(path)) return open_image_folder(path, {options.picture, options.scratch_folder});
-  fail_user(join_text(path, ": found no data set there, wanted ", wanted, kImageFolderContents));
+  const ImageFolderOptions pictures{options.picture, options.scratch_folder};
+  if (is_mask_folder(path)) return open_mask_folder(path, pictures);
+  if (is_image_folder(path)) return open_image_folder(path, pictures);
+  fail_user(join_text(path, ": found no data set there, wanted ", wanted, kImageFolderContents, "; or ",
+                      kMaskFolderContents));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/run_thimble.h"
+#include "data/fake_pictures.h"
 
 namespace thimble::testing {
 namespace {
@@ -75,6 +76,52 @@ TEST(Masks, ACropOfAnotherSizeIsRefused) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(contains(outcome.err, "glyph-masks: found augmentation resized-crop, wanted none or crop-flip"))
       << outcome.err;
+}
+
+// Photographs of several sizes, dark on one side and bright on the other, with masks that say so.
+void write_pictures_with_masks(const test::TemporaryFolder& folder, int right = 1) {
+  int number = 0;
+  for (const char* split : {"train", "val"}) {
+    for (const std::int64_t side : {40, 300, 900, 70}) {
+      const auto painted = [&](int value) {
+        return test::paint(side, side + 30, [&](auto, std::int64_t x, auto) { return 2 * x > side ? value : 0; });
+      };
+      const std::string name = std::to_string(number++);
+      folder.write(std::string(split) + "/images/" + name + ".jpg",
+                   test::encode_jpeg(painted(200), test::JpegKind::progressive));
+      folder.write(std::string(split) + "/masks/" + name + ".png",
+                   test::encode_png(painted(right), test::PngKind::grey, true));
+    }
+  }
+  const std::string classes = "dark\nbright\n";
+  folder.write("classes.txt", {classes.begin(), classes.end()});
+}
+
+TEST(Masks, OfPicturesInFoldersTrainInsideThePromise) {
+  const test::TemporaryFolder folder;
+  write_pictures_with_masks(folder);
+  const Words words = {"--data",    folder.path(), "--input", "48x32x3", "--batch",     "4",    "--microbatch", "2",
+                       "--threads", "2",           "--steps", "3",       "--recompute", "none", "--json"};
+  const Outcome trained = run_thimble(with({"train", "unet-4-gn"}, words));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const nlohmann::json result = trained.json();
+  EXPECT_EQ(result.at("arena_bytes"), result.at("tensor_bytes"));
+  EXPECT_LE(result.at("peak_rss_bytes").get<std::int64_t>(), result.at("process_bytes").get<std::int64_t>());
+  EXPECT_TRUE(contains(trained.err, "4 training and 4 test samples of [48,32,3] with masks, augmentation resized-crop"))
+      << trained.err;
+  const Outcome refused = run_thimble(with({"train", "wrn10-1-gn"}, words));
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_TRUE(contains(refused.err, "wrn10-1-gn wants a class for each image")) << refused.err;
+}
+
+TEST(Masks, AValueThatIsNoClassEndsTheRunWithItsFile) {
+  const test::TemporaryFolder folder;
+  write_pictures_with_masks(folder, 2);
+  const Outcome outcome = run_thimble({"train", "unet-4-gn", "--data", folder.path(), "--input", "32x32x3", "--batch",
+                                       "4", "--microbatch", "4", "--steps", "1", "--recompute", "none"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(contains(outcome.err, ".png: found the value 2 in row ")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "wanted a class from 0 to 1")) << outcome.err;
 }
 
 TEST(Masks, AreListedAmongTheDataSets) {

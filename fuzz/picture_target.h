@@ -1,5 +1,5 @@
-// Any bytes as a picture: refused with a UserError, or a sample comes out; no more memory is taken than the workspace
-// has. The first byte of the input chooses the sample's size and the framing, the rest is the file.
+// Any bytes as a picture, and as a mask: refused with a UserError, or a sample comes out; no more memory is taken than
+// the workspace has. The first byte of the input chooses the sample's size and the framing, the rest is the file.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "data/mask_picture.h"
 #include "data/picture.h"
 #include "memory_file.h"
 
@@ -22,7 +23,12 @@ inline void read_as_picture(std::span<const std::uint8_t> bytes) {
   std::vector<std::byte> workspace(static_cast<std::size_t>(picture_workspace_bytes(sample)));
   std::vector<std::uint8_t> pixels(static_cast<std::size_t>(sample.count()));
   try {
-    read_picture(memory_file(bytes.subspan(1), "input"), framing, sample, pixels, workspace, "/dev/shm");
+    const InputFile file = memory_file(bytes.subspan(1), "input");
+    const PictureSize size = read_picture(file, framing, sample, pixels, workspace, "/dev/shm");
+    // What is a picture may be a mask as well: its own.
+    std::vector<std::uint8_t> mask(static_cast<std::size_t>(sample[0] * sample[1]));
+    read_mask(file, {.framing = framing, .picture = size, .sample = {sample[0], sample[1]}, .classes = 200}, mask,
+              workspace);
   } catch (const UserError&) {
   }
 }

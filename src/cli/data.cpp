@@ -6,6 +6,7 @@
 #include "cli/verbs.h"
 #include "data/get.h"
 #include "data/open.h"
+#include "models/model.h"
 #include "report/json_writer.h"
 
 namespace thimble::cli {
@@ -18,6 +19,7 @@ void list_as_json(const std::vector<DatasetListing>& listings) {
     json.begin_object();
     json.text("name", listing.name);
     json.text("about", listing.about);
+    json.text("labels", name_of(listing.has_masks ? Labels::place : Labels::image));
     json.boolean("present", listing.is_present);
     listing.found.empty() ? json.null("found") : json.text("found", listing.found);
     json.begin_array("places");

@@ -13,15 +13,16 @@ ExitCode run_eval(const Arguments& arguments) {
   EvaluateOptions options{make_request(arguments, dataset.get()), arguments.text("weights", "")};
   const EvaluationFacts facts = evaluate_weights(options, *dataset, op_table(), cpu_kernels());
   if (!arguments.flag("json")) {
-    std::printf("%s, %s, %lld test samples: loss %.4f, accuracy %.2f %%\n", options.compile.model.name.c_str(),
+    std::printf("%s, %s, %lld test samples: loss %.4f, accuracy %.2f %%%s\n", options.compile.model.name.c_str(),
                 dataset->info().name.c_str(), static_cast<long long>(dataset->count(Split::test)), facts.loss,
-                100 * facts.accuracy);
+                100 * facts.accuracy, dataset->info().has_masks ? " of places" : "");
     return ExitCode::good;
   }
   JsonWriter json(stdout);
   json.begin_object();
   json.text("model", options.compile.model.name);
   json.text("data", dataset->info().name);
+  json.text("labels", name_of(labels_of(options.compile.model.name)));
   json.text("weights", options.weights);
   json.integer("samples", dataset->count(Split::test));
   json.number("loss", facts.loss);

@@ -19,8 +19,9 @@ using enum OptionGroup;
 
 constexpr OptionDef kOptions[] = {
     {"data", text, "NAME|PATH",
-     "data set: cifar10, cifar100, mnist, glyphs, or the path of a folder that holds one of them or pictures as "
-     "train/CLASS/*.jpg and val/CLASS/*.jpg. 'thimble data' says which are present",
+     "data set: cifar10, cifar100, mnist, glyphs, glyph-masks, or the path of a folder that holds one of them or "
+     "pictures as train/CLASS/*.jpg and val/CLASS/*.jpg, with masks as train/images/*.jpg and train/masks/*.png. "
+     "'thimble data' says which are present",
      kCompiling, problem},
     {"batch", integer, "N", "samples in one update of the weights (default 100)", kCompiling, problem, 1,
      kMostDimension},

@@ -12,6 +12,7 @@
 #include "data/open.h"
 #include "ops/table.h"
 #include "run/meter.h"
+#include "train/data_fit.h"
 
 namespace thimble::cli {
 namespace {
@@ -51,9 +52,7 @@ ModelSpec make_model(const Arguments& arguments, const Dataset* dataset) {
     require(!arguments.has("classes") && (dataset->is_framed() || !arguments.has("input")),
             arguments.where(arguments.has("classes") ? "classes" : "input"),
             ": the data set says it already; leave out one of the two");
-    require_image_labels(model.name, dataset->info().name);
-    model.sample = dataset->info().sample_shape;
-    model.classes = dataset->class_count();
+    fit_to_data(model, *dataset);
     return model;
   }
   const GivenValue* input = arguments.find("input");

@@ -26,11 +26,13 @@ class Compiler {
     if (best_) {
       result.compiled = best_stages_->finish(std::move(*best_));
     } else {
-      Stages::Planned planned = smallest_stages_->plan(smallest_.holding, smallest_.strategy);
+      Stages stages(request_, smallest_size_, ops_, kernels_);
+      stages.add_evaluation(smallest_.live_bytes);
+      Stages::Planned planned = stages.plan(smallest_.holding, smallest_.strategy);
       result.smallest_tensor_bytes = planned.point.arena_bytes;
       result.smallest_memory = planned.point.arena_bytes + planned.reserve.total();
       result.smallest_microbatch = planned.point.microbatch;
-      result.smallest = smallest_stages_->finish(std::move(planned));
+      result.smallest = stages.finish(std::move(planned));
     }
     add_reference_figures(best_ ? *result.compiled : *result.smallest, ops_);
     return result;
@@ -61,16 +63,17 @@ class Compiler {
       }
       break;  // the front is sorted: whatever follows is slower
     }
-    if (!best_) note_smallest(stages, std::move(front.back()));
+    if (!best_) note_smallest(*stages, size, std::move(front.back()));
   }
 
-  // Placed only if nothing fits; until then what is alive says enough.
-  void note_smallest(const std::shared_ptr<Stages>& stages, NamedPoint point) {
-    const Bytes bytes = stages->persistent_bytes() + point.live_bytes;
-    if (smallest_stages_ && bytes >= smallest_bytes_) return;
+  // Placed only if nothing fits; until then what is alive says enough, and its stages, made again if it comes to that,
+  // do not lie beside those of the next size: a small arena with its reserve is hardly more than what planning holds.
+  void note_smallest(const Stages& stages, std::int64_t size, NamedPoint point) {
+    const Bytes bytes = stages.persistent_bytes() + point.live_bytes;
+    if (smallest_size_ > 0 && bytes >= smallest_bytes_) return;
     smallest_bytes_ = bytes;
     smallest_ = std::move(point);
-    smallest_stages_ = stages;
+    smallest_size_ = size;
   }
 
   bool is_constrained() const { return request_.memory || request_.tensor_memory; }
@@ -97,7 +100,8 @@ class Compiler {
   std::optional<Stages::Planned> best_;
   NamedPoint smallest_;
   Bytes smallest_bytes_ = 0;
-  std::shared_ptr<Stages> best_stages_, smallest_stages_;
+  std::int64_t smallest_size_ = 0;  // its microbatch
+  std::shared_ptr<Stages> best_stages_;
 };
 
 }  // namespace

@@ -15,20 +15,29 @@ constexpr std::int64_t reflect(std::int64_t index, std::int64_t size) {
 void put(float* out, float value) { *out = value; }
 void put(BFloat16* out, float value) { *out = to_bfloat16(value); }
 
+// Calls visit with the offset, in places, of the pixel that each place of the result shows.
+template <typename Visit>
+void for_each_source(const Shape& shape, const CropFlip& crop_flip, Visit visit) {
+  const std::int64_t height = shape[0], width = shape[1];
+  for (std::int64_t y = 0; y < height; ++y) {
+    const std::int64_t row = reflect(y + crop_flip.down, height) * width;
+    for (std::int64_t x = 0; x < width; ++x) {
+      const std::int64_t column = crop_flip.mirrored ? width - 1 - x : x;
+      visit(row + reflect(column + crop_flip.right, width));
+    }
+  }
+}
+
 template <typename T>
 void write(std::span<const std::uint8_t> pixels, const Shape& shape, const CropFlip& crop_flip,
            const Normalizer& normalizer, T* out) {
-  const std::int64_t height = shape[0], width = shape[1], channels = shape[2];
-  for (std::int64_t y = 0; y < height; ++y) {
-    const std::uint8_t* row = pixels.data() + reflect(y + crop_flip.down, height) * width * channels;
-    for (std::int64_t x = 0; x < width; ++x) {
-      const std::int64_t column = crop_flip.mirrored ? width - 1 - x : x;
-      const std::uint8_t* pixel = row + reflect(column + crop_flip.right, width) * channels;
-      for (std::int64_t channel = 0; channel < channels; ++channel) {
-        put(out++, normalizer.value(channel, pixel[channel]));
-      }
+  const std::int64_t channels = shape[2];
+  for_each_source(shape, crop_flip, [&](std::int64_t place) {
+    const std::uint8_t* pixel = pixels.data() + place * channels;
+    for (std::int64_t channel = 0; channel < channels; ++channel) {
+      put(out++, normalizer.value(channel, pixel[channel]));
     }
-  }
+  });
 }
 
 }  // namespace
@@ -64,6 +73,11 @@ void write_image(std::span<const std::uint8_t> pixels, const Shape& shape, const
 void write_image(std::span<const std::uint8_t> pixels, const Shape& shape, const CropFlip& crop_flip,
                  const Normalizer& normalizer, BFloat16* out) noexcept {
   write(pixels, shape, crop_flip, normalizer, out);
+}
+
+void write_mask(std::span<const std::uint8_t> mask, const Shape& shape, const CropFlip& crop_flip,
+                std::int32_t* out) noexcept {
+  for_each_source(shape, crop_flip, [&](std::int64_t place) { *out++ = mask[static_cast<std::size_t>(place)]; });
 }
 
 }  // namespace thimble

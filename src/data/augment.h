@@ -42,4 +42,8 @@ void write_image(std::span<const std::uint8_t> pixels, const Shape& shape, const
 void write_image(std::span<const std::uint8_t> pixels, const Shape& shape, const CropFlip& crop_flip,
                  const Normalizer& normalizer, BFloat16* out) noexcept;
 
+// The classes (H, W) of an image (H, W, C), moved as its pixels are.
+void write_mask(std::span<const std::uint8_t> mask, const Shape& shape, const CropFlip& crop_flip,
+                std::int32_t* out) noexcept;
+
 }  // namespace thimble

@@ -28,6 +28,14 @@ struct DatasetInfo {
   std::vector<float> mean;       // per channel, of pixels scaled to 0..1
   std::vector<float> deviation;  // standard deviation, likewise
   std::string contents = {};     // tells lists of files apart that the counts cannot; empty: there is no list
+  bool has_masks = false;        // a class for every pixel instead of one for each sample
+};
+
+// What one masked sample is written into, and the workspace to do it in.
+struct MaskedRoom {
+  std::span<std::uint8_t> pixels;  // (H, W, C)
+  std::span<std::uint8_t> mask;    // (H, W), classes
+  std::span<std::byte> workspace;  // as read_framed() has it
 };
 
 class Dataset {
@@ -40,11 +48,18 @@ class Dataset {
   const DatasetInfo& info() const { return info_; }
   std::int64_t class_count() const { return static_cast<std::int64_t>(info_.class_names.size()); }
   std::int64_t count(Split split) const { return split == Split::train ? info_.train_count : info_.test_count; }
+  std::int64_t mask_bytes() const {  // of one sample
+    return info_.has_masks ? info_.sample_shape[0] * info_.sample_shape[1] : 0;
+  }
 
   // Writes the pixels (H, W, C) of one sample and returns its label, below class_count(). UserError with file, offset,
   // found and wanted where the file does not hold what it promised. May be called from several threads at once;
   // a data set of samples of one size allocates only to fail.
-  virtual std::int32_t read(Split split, std::int64_t index, std::span<std::uint8_t> pixels) const = 0;
+  virtual std::int32_t read(Split split, std::int64_t index, std::span<std::uint8_t> pixels) const;
+
+  // The one way to read a data set with masks: the pixels of a sample and the class of each. The framing is for
+  // pictures of many sizes.
+  virtual void read_masked(Split split, std::int64_t index, const Framing& framing, const MaskedRoom& room) const;
 
   // Pictures of many sizes are brought to the sample's while they are read, through a window that the framing chooses,
   // in a workspace that the caller provides for each thread.
@@ -58,6 +73,7 @@ class Dataset {
 
  protected:
   void check_read(Split split, std::int64_t index, std::span<const std::uint8_t> pixels) const;  // InternalError
+  void check_read_masked(Split split, std::int64_t index, const MaskedRoom& room) const;         // likewise
 
  private:
   DatasetInfo info_;

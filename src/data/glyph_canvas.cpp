@@ -65,10 +65,14 @@ void Canvas::add_polygon(std::span<const Point> corners) {
   }
 }
 
-void Canvas::paint(const Colour& colour, float opacity) {
+void Canvas::paint(const Colour& colour, float opacity, Layer layer) {
+  const float painted = layer == Layer::figure ? 1 : 0;
   float* pixel = image_.data();
+  float* figure = figure_.data();
   for (float& covered : coverage_) {
     const float share = covered * opacity;
+    *figure += (painted - *figure) * share;
+    ++figure;
     for (std::size_t c = 0; c < 3; ++c, ++pixel) *pixel += (colour.channels[c] - *pixel) * share;
     covered = 0;
   }
@@ -79,6 +83,10 @@ void Canvas::write(std::span<const std::uint8_t> noise, float noise_scale, std::
     const float value = image_[i] + (static_cast<float>(noise[i]) - 128) * noise_scale;
     pixels[i] = static_cast<std::uint8_t>(std::clamp(value, 0.0F, 255.0F) + 0.5F);
   }
+}
+
+void Canvas::write_mask(std::uint8_t figure, std::span<std::uint8_t> mask) const {
+  for (std::size_t i = 0; i < figure_.size(); ++i) mask[i] = figure_[i] >= 0.5F ? figure : std::uint8_t{0};
 }
 
 }  // namespace thimble

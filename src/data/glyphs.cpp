@@ -106,7 +106,7 @@ void draw_glyph(Canvas& canvas, Dice& dice, const GlyphShape& shape, const Colou
     if (path.is_closed) canvas.add_stroke(corners[count - 1], corners[0], half_width);
     if (path.is_closed && filled) canvas.add_polygon(std::span(corners).first(count));
   }
-  canvas.paint(colour, dice.between(0.8F, 1));
+  canvas.paint(colour, dice.between(0.8F, 1), Layer::figure);
 }
 
 // Each byte is the mean of two uniform ones: most values are near the middle.
@@ -122,39 +122,65 @@ std::array<std::uint8_t, 3 * kCanvasSide * kCanvasSide> draw_noise(Dice& dice) {
   return noise;
 }
 
+struct SampleKey {
+  std::uint64_t seed = 0;
+  Split split = Split::train;
+  std::int64_t index = 0;
+
+  std::int32_t glyph() const { return static_cast<std::int32_t>(index % kGlyphCount); }
+};
+
+void draw_sample(const SampleKey& key, Canvas& canvas, std::span<std::uint8_t> pixels) {
+  Dice dice(random_key(key.seed, RandomPurpose::glyphs, static_cast<std::uint64_t>(key.split)), key.index);
+  const Colour ground = draw_colour(dice, 25, 230);
+  const Colour shade = draw_colour(dice, -35, 35);
+  Colour end = ground;
+  for (std::size_t c = 0; c < 3; ++c) end.channels[c] += shade.channels[c];
+
+  canvas.paint_ramp(ground, end, {dice.between(-1, 1), dice.between(-1, 1)});
+  draw_clutter(canvas, dice, 2 + static_cast<int>(dice.between(0, 5)));
+  draw_glyph(canvas, dice, glyph_shapes()[static_cast<std::size_t>(key.glyph())], draw_contrasting(dice, ground));
+  draw_clutter(canvas, dice, static_cast<int>(dice.between(0, 3)));
+  const float noise_scale = dice.between(0.04F, 0.35F);
+  canvas.write(draw_noise(dice), noise_scale, pixels);
+}
+
 class Glyphs : public Dataset {
  public:
   Glyphs(DatasetInfo info, std::uint64_t seed) : Dataset(std::move(info)), seed_(seed) {}
 
   std::int32_t read(Split split, std::int64_t index, std::span<std::uint8_t> pixels) const override {
     check_read(split, index, pixels);
-    Dice dice(random_key(seed_, RandomPurpose::glyphs, static_cast<std::uint64_t>(split)), index);
-    const auto label = static_cast<std::int32_t>(index % kGlyphCount);
-    const Colour ground = draw_colour(dice, 25, 230);
-    const Colour shade = draw_colour(dice, -35, 35);
-    Colour end = ground;
-    for (std::size_t c = 0; c < 3; ++c) end.channels[c] += shade.channels[c];
-
+    const SampleKey key{seed_, split, index};
     Canvas canvas;
-    canvas.paint_ramp(ground, end, {dice.between(-1, 1), dice.between(-1, 1)});
-    draw_clutter(canvas, dice, 2 + static_cast<int>(dice.between(0, 5)));
-    draw_glyph(canvas, dice, glyph_shapes()[static_cast<std::size_t>(label)], draw_contrasting(dice, ground));
-    draw_clutter(canvas, dice, static_cast<int>(dice.between(0, 3)));
-    const float noise_scale = dice.between(0.04F, 0.35F);
-    canvas.write(draw_noise(dice), noise_scale, pixels);
-    return label;
+    draw_sample(key, canvas, pixels);
+    return key.glyph();
   }
 
  private:
   std::uint64_t seed_;
 };
 
-}  // namespace
+class GlyphMasks : public Dataset {
+ public:
+  GlyphMasks(DatasetInfo info, std::uint64_t seed) : Dataset(std::move(info)), seed_(seed) {}
 
-std::unique_ptr<Dataset> open_glyphs(const GlyphOptions& options) {
-  require(options.train_count >= 1 && options.test_count >= 1, "glyphs: found ", options.train_count, " and ",
+  void read_masked(Split split, std::int64_t index, const Framing&, const MaskedRoom& room) const override {
+    check_read_masked(split, index, room);
+    const SampleKey key{seed_, split, index};
+    Canvas canvas;
+    draw_sample(key, canvas, room.pixels);
+    canvas.write_mask(static_cast<std::uint8_t>(key.glyph() + 1), room.mask);
+  }
+
+ private:
+  std::uint64_t seed_;
+};
+
+DatasetInfo make_info(std::string_view name, const GlyphOptions& options) {
+  require(options.train_count >= 1 && options.test_count >= 1, name, ": found ", options.train_count, " and ",
           options.test_count, " samples, wanted at least 1 each");
-  DatasetInfo info{.name = "glyphs",
+  DatasetInfo info{.name = std::string(name),
                    .sample_shape = {kCanvasSide, kCanvasSide, 3},
                    .class_names = {},
                    .train_count = options.train_count,
@@ -163,7 +189,20 @@ std::unique_ptr<Dataset> open_glyphs(const GlyphOptions& options) {
                    .mean = {0.4917F, 0.4901F, 0.4947F},
                    .deviation = {0.2446F, 0.2440F, 0.2447F}};
   for (const GlyphShape& shape : glyph_shapes()) info.class_names.emplace_back(shape.name);
-  return std::make_unique<Glyphs>(std::move(info), options.seed);
+  return info;
+}
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_glyphs(const GlyphOptions& options) {
+  return std::make_unique<Glyphs>(make_info("glyphs", options), options.seed);
+}
+
+std::unique_ptr<Dataset> open_glyph_masks(const GlyphOptions& options) {
+  DatasetInfo info = make_info("glyph-masks", options);
+  info.has_masks = true;
+  info.class_names.insert(info.class_names.begin(), "background");
+  return std::make_unique<GlyphMasks>(std::move(info), options.seed);
 }
 
 }  // namespace thimble

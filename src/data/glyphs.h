@@ -18,4 +18,7 @@ struct GlyphOptions {
 
 std::unique_ptr<Dataset> open_glyphs(const GlyphOptions& options);
 
+// The same pictures with a class for every pixel: 0 background, to which clutter belongs, 1 to 10 the symbols.
+std::unique_ptr<Dataset> open_glyph_masks(const GlyphOptions& options);
+
 }  // namespace thimble

@@ -1,35 +1,21 @@
 #include "data/image_folder.h"
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
-#include <filesystem>
 #include <utility>
 
 #include "base/error.h"
 #include "data/file.h"
 #include "data/picture.h"
-#include "data/picture_index.h"
+#include "data/picture_folder.h"
 
 namespace thimble {
 namespace {
 
 constexpr std::size_t kMostClasses = 65'536;
-// libjpeg's, libpng's and zlib's pages, and what the first pictures leave on the heap; measured, see
-// docs/decisions/image_libraries.md.
-constexpr Bytes kDecoderCodeBytes = kMiB;
-// The mean and deviation of ImageNet, which pretrained weights expect; grey by the weights of its conversion.
-constexpr float kMean[] = {0.485F, 0.456F, 0.406F}, kDeviation[] = {0.229F, 0.224F, 0.225F};
-constexpr float kGreyMean = 0.459F, kGreyDeviation = 0.226F;
-
-struct Part {
-  std::string folder;
-  PictureIndex index;
-};
 
 class ImageFolder : public Dataset {
  public:
-  ImageFolder(DatasetInfo info, Part train, Part test, std::string scratch_folder)
+  ImageFolder(DatasetInfo info, PictureFolder train, PictureFolder test, std::string scratch_folder)
       : Dataset(std::move(info)),
         train_(std::move(train)),
         test_(std::move(test)),
@@ -46,7 +32,7 @@ class ImageFolder : public Dataset {
   std::int32_t read_framed(Split split, std::int64_t index, const Framing& framing, std::span<std::uint8_t> pixels,
                            std::span<std::byte> workspace) const override {
     check_read(split, index, pixels);
-    const Part& part = split == Split::train ? train_ : test_;
+    const PictureFolder& part = split == Split::train ? train_ : test_;
     const PictureEntry entry = part.index.at(index);
     const std::string& class_name = info().class_names.at(static_cast<std::size_t>(entry.label));
     const InputFile file(join_path(join_path(part.folder, class_name), entry.name));
@@ -54,14 +40,10 @@ class ImageFolder : public Dataset {
     return entry.label;
   }
 
-  Bytes resident_bytes() const override {
-    Bytes names = 0;
-    for (const std::string& name : info().class_names) names += static_cast<Bytes>(sizeof(name) + name.capacity() + 1);
-    return kDecoderCodeBytes + names;
-  }
+  Bytes resident_bytes() const override { return picture_resident_bytes(info()); }
 
  private:
-  Part train_, test_;
+  PictureFolder train_, test_;
   std::string scratch_folder_;
 };
 
@@ -83,24 +65,11 @@ void check_test_classes(const std::string& folder, const std::vector<std::string
   }
 }
 
-Part open_part(std::string folder, const std::vector<std::string>& classes, const std::vector<std::string>& scratch) {
+PictureFolder open_part(std::string folder, const std::vector<std::string>& classes,
+                        const std::vector<std::string>& scratch) {
   PictureIndex index(folder, classes, scratch);
   require(index.count() > 0, folder, ": found no pictures, wanted CLASS/NAME.jpg, .jpeg or .png in it");
   return {std::move(folder), std::move(index)};
-}
-
-std::string test_folder_of(const std::string& folder) {
-  for (const char* name : {"val", "test"}) {
-    if (is_folder(join_path(folder, name))) return join_path(folder, name);
-  }
-  fail_user(join_text(folder,
-                      ": found train/ but neither val/ nor test/, wanted pictures to evaluate with in "
-                      "val/CLASS/ or test/CLASS/"));
-}
-
-std::string name_of_folder(const std::string& folder) {
-  const std::filesystem::path path = std::filesystem::absolute(folder).lexically_normal();
-  return (path.has_filename() ? path.filename() : path.parent_path().filename()).string();
 }
 
 }  // namespace
@@ -108,31 +77,19 @@ std::string name_of_folder(const std::string& folder) {
 bool is_image_folder(const std::string& folder) { return is_folder(join_path(folder, "train")); }
 
 std::unique_ptr<Dataset> open_image_folder(const std::string& folder, const ImageFolderOptions& options) {
-  const Shape& sample = options.sample;
-  require(sample.rank() == 3 && (sample[2] == 1 || sample[2] == 3), folder, ": found a sample of ", to_text(sample),
-          ", wanted height, width and 3 channels, or 1 for grey");
-  const std::string train_folder = join_path(folder, "train"), test_folder = test_folder_of(folder);
+  check_picture_sample(folder, options.sample);
+  const std::string train_folder = join_path(folder, "train"), test_folder = test_folder_of(folder, "CLASS/");
   const std::vector<std::string> classes = folders_in(train_folder);
   require(classes.size() >= 2, train_folder, ": found ", classes.size(), classes.size() == 1 ? " folder" : " folders",
           ", wanted one for each of two classes or more");
   check_test_classes(test_folder, classes);
   const std::vector<std::string> scratch = {folder, options.scratch_folder};
-  Part train = open_part(train_folder, classes, scratch), test = open_part(test_folder, classes, scratch);
+  PictureFolder train = open_part(train_folder, classes, scratch), test = open_part(test_folder, classes, scratch);
   const std::int64_t empty = train.index.first_empty();
   require(empty < 0, join_path(train_folder, classes[static_cast<std::size_t>(std::max<std::int64_t>(empty, 0))]),
           ": found a class without pictures, wanted some in it");
-  const bool is_grey = sample[2] == 1;
-  DatasetInfo info{.name = name_of_folder(folder),
-                   .sample_shape = sample,
-                   .class_names = classes,
-                   .train_count = train.index.count(),
-                   .test_count = test.index.count(),
-                   .mean = {std::begin(kMean), std::end(kMean)},
-                   .deviation = {std::begin(kDeviation), std::end(kDeviation)}};
-  char contents[17];
-  std::snprintf(contents, sizeof(contents), "%016" PRIx64, train.index.hash() * 31 + test.index.hash());
-  info.contents = contents;
-  if (is_grey) info.mean = {kGreyMean}, info.deviation = {kGreyDeviation};
+  DatasetInfo info = picture_info(folder, options.sample, train, test);
+  info.class_names = classes;
   return std::make_unique<ImageFolder>(std::move(info), std::move(train), std::move(test), options.scratch_folder);
 }
 

@@ -37,10 +37,12 @@ class FirstFailure {
 LoaderMemory::LoaderMemory(const Dataset& dataset, int threads)
     : threads_(threads),
       pixels_(static_cast<std::size_t>(threads * dataset.info().sample_shape.count())),
+      masks_(static_cast<std::size_t>(threads * dataset.mask_bytes())),
       workspaces_(static_cast<std::size_t>(threads * dataset.workspace_bytes())) {}
 
 Bytes loading_bytes(const Dataset& dataset, int threads) {
-  return threads * (dataset.info().sample_shape.count() + dataset.workspace_bytes()) + dataset.resident_bytes();
+  const Bytes sample = dataset.info().sample_shape.count() + dataset.mask_bytes();
+  return threads * (sample + dataset.workspace_bytes()) + dataset.resident_bytes();
 }
 
 Loader::Loader(const Dataset& dataset, const LoaderOptions& options, LoaderMemory* memory)
@@ -107,14 +109,34 @@ std::int32_t Loader::read(std::int64_t epoch, std::int64_t sample, int thread) c
                               memory_->pixels(thread), memory_->workspace(thread));
 }
 
+void Loader::read_masked(std::int64_t epoch, std::int64_t sample, int thread) const {
+  dataset_.read_masked(options_.split, sample, make_framing(options_.augmentation, options_.seed, epoch, sample),
+                       {memory_->pixels(thread), memory_->mask(thread), memory_->workspace(thread)});
+}
+
+CropFlip Loader::crop_flip_of(std::int64_t epoch, std::int64_t sample) const {
+  if (options_.augmentation == Augmentation::none) return {};
+  CropFlip crop_flip = draw_crop_flip(options_.seed, epoch, sample);
+  if (dataset_.is_framed()) crop_flip.down = crop_flip.right = 0;  // the framing has cropped it
+  return crop_flip;
+}
+
+Shape Loader::labels_of(std::int64_t samples) const {
+  const Shape& sample = dataset_.info().sample_shape;
+  return dataset_.info().has_masks ? Shape{samples, sample[0], sample[1]} : Shape{samples};
+}
+
 void Loader::fill_row(LoaderPosition position, std::int64_t place, std::int64_t row, int thread,
                       const TensorView& images, const TensorView& labels) const {
   const Shape& shape = dataset_.info().sample_shape;
   const std::int64_t sample = sample_index(position, place);
-  labels.as<std::int32_t>()[row] = read(position.epoch, sample, thread);
-  CropFlip crop_flip;
-  if (options_.augmentation != Augmentation::none) crop_flip = draw_crop_flip(options_.seed, position.epoch, sample);
-  if (dataset_.is_framed()) crop_flip.down = crop_flip.right = 0;  // the framing has cropped it
+  const CropFlip crop_flip = crop_flip_of(position.epoch, sample);
+  if (dataset_.info().has_masks) {
+    read_masked(position.epoch, sample, thread);
+    write_mask(memory_->mask(thread), shape, crop_flip, labels.as<std::int32_t>() + row * shape[0] * shape[1]);
+  } else {
+    labels.as<std::int32_t>()[row] = read(position.epoch, sample, thread);
+  }
   const std::span<const std::uint8_t> pixels = memory_->pixels(thread);
   const std::int64_t offset = row * shape.count();
   if (images.dtype == DType::f32) {
@@ -136,8 +158,10 @@ void Loader::check(LoaderPosition position, std::int64_t first, std::int64_t cou
          ", wanted ", to_text(wanted), " with ", count, " rows or more");
   ensure(images.dtype == DType::f32 || images.dtype == DType::bf16, "loader: given ", name_of(images.dtype),
          " images, wanted f32 or bf16");
-  ensure(labels.dtype == DType::i32 && labels.shape.rank() == 1 && labels.shape[0] >= count, "loader: given labels ",
-         name_of(labels.dtype), to_text(labels.shape), ", wanted i32 of rank 1 with ", count, " rows or more");
+  const Shape wanted_labels = labels_of(labels.shape.rank() >= 1 ? labels.shape[0] : count);
+  ensure(labels.dtype == DType::i32 && labels.shape == wanted_labels && labels.shape[0] >= count,
+         "loader: given labels ", name_of(labels.dtype), to_text(labels.shape), ", wanted i32", to_text(wanted_labels),
+         " with ", count, " rows or more");
 }
 
 }  // namespace thimble

@@ -32,15 +32,17 @@ struct LoaderPosition {
   friend bool operator==(const LoaderPosition&, const LoaderPosition&) = default;
 };
 
-// What loaders hold while they fill: a sample and a workspace a thread. Loaders that take turns may share it.
+// What loaders hold while they fill: a sample, its mask if there are masks, and a workspace a thread. Loaders that take
+// turns may share it.
 class LoaderMemory {
  public:
   LoaderMemory(const Dataset& dataset, int threads);
 
   std::span<std::uint8_t> pixels(int thread) { return part(pixels_, thread); }
+  std::span<std::uint8_t> mask(int thread) { return part(masks_, thread); }
   std::span<std::byte> workspace(int thread) { return part(workspaces_, thread); }
   int threads() const { return threads_; }
-  Bytes bytes() const { return static_cast<Bytes>(pixels_.size() + workspaces_.size()); }
+  Bytes bytes() const { return static_cast<Bytes>(pixels_.size() + masks_.size() + workspaces_.size()); }
 
  private:
   template <typename T>
@@ -51,6 +53,7 @@ class LoaderMemory {
 
   int threads_;
   std::vector<std::uint8_t> pixels_;
+  std::vector<std::uint8_t> masks_;
   std::vector<std::byte> workspaces_;
 };
 
@@ -73,8 +76,8 @@ class Loader {
   std::int64_t sample_index(LoaderPosition position, std::int64_t place) const;  // in the data set
 
   // Samples first .. first + count - 1 of the batch at `position`, into the first `count` rows of `images` (n, H, W,
-  // C), f32 or bf16, and `labels` (n), i32; further rows are left alone. UserError if the data set's files fail. One
-  // call at a time.
+  // C), f32 or bf16, and `labels` (n), or (n, H, W) of a data set with masks, i32; further rows are left alone.
+  // UserError if the data set's files fail. One call at a time.
   void fill(LoaderPosition position, std::int64_t first, std::int64_t count, const TensorView& images,
             const TensorView& labels);
 
@@ -87,6 +90,9 @@ class Loader {
   void fill_row(LoaderPosition position, std::int64_t place, std::int64_t row, int thread, const TensorView& images,
                 const TensorView& labels) const;
   std::int32_t read(std::int64_t epoch, std::int64_t sample, int thread) const;
+  void read_masked(std::int64_t epoch, std::int64_t sample, int thread) const;
+  CropFlip crop_flip_of(std::int64_t epoch, std::int64_t sample) const;
+  Shape labels_of(std::int64_t samples) const;  // the shape of their labels
 
   const Dataset& dataset_;
   LoaderOptions options_;

@@ -12,6 +12,7 @@
 #include "data/file.h"
 #include "data/glyphs.h"
 #include "data/image_folder.h"
+#include "data/mask_folder.h"
 #include "data/mnist.h"
 
 namespace thimble {
@@ -30,6 +31,7 @@ struct Kind {
   std::span<const std::string_view> under;  // folders below the root, in order of search
   bool (*is_here)(const std::string& folder) = nullptr;
   std::unique_ptr<Dataset> (*open)(const OpenArguments&) = nullptr;
+  bool has_masks = false;
 
   bool needs_files() const { return is_here != nullptr; }
 };
@@ -40,7 +42,7 @@ constexpr std::array<std::string_view, 4> kCifar100Folders = {"", "cifar-100-bin
                                                               "cifar100/cifar-100-binary"};
 constexpr std::array<std::string_view, 3> kMnistFolders = {"", "mnist", "MNIST/raw"};
 
-constinit const std::array<Kind, 4> kKinds = {{
+constinit const std::array<Kind, 5> kKinds = {{
     {.name = "cifar10",
      .about = "CIFAR-10 photographs, 32x32 colour, 10 classes, binary version",
      .contents = "data_batch_1.bin to data_batch_5.bin and test_batch.bin",
@@ -66,6 +68,14 @@ constinit const std::array<Kind, 4> kKinds = {{
      .under = {},
      .is_here = nullptr,
      .open = [](const OpenArguments& arguments) { return open_glyphs({.seed = arguments.options.seed}); }},
+    {.name = "glyph-masks",
+     .about = "the pictures of glyphs with a class for every pixel, 11 classes: background and the symbols; needs no "
+              "files",
+     .contents = "",
+     .under = {},
+     .is_here = nullptr,
+     .open = [](const OpenArguments& arguments) { return open_glyph_masks({.seed = arguments.options.seed}); },
+     .has_masks = true},
 }};
 
 std::vector<std::string> places_of(const Kind& kind, const std::string& root) {
@@ -119,8 +129,11 @@ std::unique_ptr<Dataset> open_path(const std::string& path, const OpenOptions& o
     if (!folder.empty()) return kind.open({folder, options});
     wanted += join_text(kind.name, ": ", kind.contents, "; or ");
   }
-  if (is_image_folder(path)) return open_image_folder(path, {options.picture, options.scratch_folder});
-  fail_user(join_text(path, ": found no data set there, wanted ", wanted, kImageFolderContents));
+  const ImageFolderOptions pictures{options.picture, options.scratch_folder};
+  if (is_mask_folder(path)) return open_mask_folder(path, pictures);
+  if (is_image_folder(path)) return open_image_folder(path, pictures);
+  fail_user(join_text(path, ": found no data set there, wanted ", wanted, kImageFolderContents, "; or ",
+                      kMaskFolderContents));
 }
 
 }  // namespace
@@ -142,7 +155,8 @@ std::vector<DatasetListing> list_datasets(const std::string& data_root) {
                         .about = kind.about,
                         .places = places_of(kind, data_root),
                         .found = found,
-                        .is_present = !kind.needs_files() || !found.empty()});
+                        .is_present = !kind.needs_files() || !found.empty(),
+                        .has_masks = kind.has_masks});
   }
   return listings;
 }

@@ -29,6 +29,7 @@ struct DatasetListing {
   std::vector<std::string> places;  // searched in this order; empty: needs no files, or there is no root
   std::string found;                // the folder that would be opened; empty if there is none
   bool is_present = false;
+  bool has_masks = false;  // as in DatasetInfo
 };
 
 std::vector<DatasetListing> list_datasets(const std::string& data_root);

@@ -50,7 +50,7 @@ struct Task {
   PictureSize sample_size() const { return {sample[0], sample[1]}; }
 };
 
-void read_jpeg(const Task& task, Workspace& workspace) {
+PictureSize read_jpeg(const Task& task, Workspace& workspace) {
   JpegDecoder decoder(task.file, workspace, task.scratch_folder);
   const PictureSize whole = decoder.size();
   check_size(whole, task.file.path());
@@ -63,9 +63,10 @@ void read_jpeg(const Task& task, Workspace& workspace) {
   for (std::int64_t row = 0; row < size.height; ++row) resampler.add({.row = row, .pixels = decoder.read_row()});
   decoder.finish();
   resampler.write(task.pixels);
+  return whole;
 }
 
-void read_png(const Task& task, Workspace& workspace) {
+PictureSize read_png(const Task& task, Workspace& workspace) {
   PngDecoder decoder(task.file, workspace);
   check_size(decoder.size(), task.file.path());
   const Window window = window_of(task.framing, decoder.size(), task.sample_size());
@@ -74,6 +75,7 @@ void read_png(const Task& task, Workspace& workspace) {
   for (PixelRow row; decoder.read_row(row);) resampler.add(row);
   decoder.finish();
   resampler.write(task.pixels);
+  return decoder.size();
 }
 
 }  // namespace
@@ -82,8 +84,9 @@ Bytes picture_workspace_bytes(const Shape& sample) {
   return round_up(resample_bytes(sample), static_cast<Bytes>(Workspace::kAlignment)) + kDecoderBytes;
 }
 
-void read_picture(const InputFile& file, const Framing& framing, const Shape& sample, std::span<std::uint8_t> pixels,
-                  std::span<std::byte> workspace, const std::string& scratch_folder) {
+PictureSize read_picture(const InputFile& file, const Framing& framing, const Shape& sample,
+                         std::span<std::uint8_t> pixels, std::span<std::byte> workspace,
+                         const std::string& scratch_folder) {
   ensure(static_cast<Bytes>(workspace.size()) >= picture_workspace_bytes(sample), "read_picture: given ",
          workspace.size(), " bytes");
   std::array<std::uint8_t, 8> first_bytes{};

@@ -20,8 +20,10 @@ constexpr Bytes kDecoderBytes = kMiB;
 Bytes picture_workspace_bytes(const Shape& sample);
 
 // `sample` is (H, W, 3), or (H, W, 1) for grey. UserError names the file where it is damaged, of another kind, or too
-// large. `scratch_folder` takes what a large progressive JPEG needs at once, in a file without a name.
-void read_picture(const InputFile& file, const Framing& framing, const Shape& sample, std::span<std::uint8_t> pixels,
-                  std::span<std::byte> workspace, const std::string& scratch_folder);
+// large. `scratch_folder` takes what a large progressive JPEG needs at once, in a file without a name. Returns the size
+// of the whole picture; the workspace is free again.
+PictureSize read_picture(const InputFile& file, const Framing& framing, const Shape& sample,
+                         std::span<std::uint8_t> pixels, std::span<std::byte> workspace,
+                         const std::string& scratch_folder);
 
 }  // namespace thimble

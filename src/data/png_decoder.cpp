@@ -29,9 +29,10 @@ struct PngDecoder::State {
   char message[256] = {}, warning[128] = {};
   bool is_full = false;  // the workspace did not suffice
   std::int64_t offset = 0;
-  std::span<std::uint8_t> row;  // (width, 3)
-  int pass = 0;                 // of an interlaced picture
-  std::int64_t next_row = 0;    // within the pass
+  std::span<std::uint8_t> row;  // (width, pixel_bytes)
+  std::int64_t pixel_bytes = 3;
+  int pass = 0;               // of an interlaced picture
+  std::int64_t next_row = 0;  // within the pass
 
   bool is_interlaced() const { return png_get_interlace_type(png, info) != PNG_INTERLACE_NONE; }
   std::int64_t height() const { return png_get_image_height(png, info); }
@@ -138,8 +139,28 @@ void PngDecoder::start() {
     png_set_gray_to_rgb(state.png);
     png_read_update_info(state.png, state.info);
   });
+  take_row(3);
+}
+
+void PngDecoder::start_values() {
+  State& state = *state_;
+  const int type = png_get_color_type(state.png, state.info), bits = png_get_bit_depth(state.png, state.info);
+  const bool has_values = type == PNG_COLOR_TYPE_GRAY || type == PNG_COLOR_TYPE_PALETTE;
+  require(has_values && bits <= 8, state.file.path(), ": found ", has_values ? "grey values" : "colours", " of ", bits,
+          " bits, wanted a PNG of grey or palette values of up to 8 bits");
+  guard([&state] {
+    png_set_packing(state.png);  // a byte for values of 1, 2 or 4 bits, which stay what they are
+    png_read_update_info(state.png, state.info);
+  });
+  take_row(1);
+}
+
+void PngDecoder::take_row(std::int64_t pixel_bytes) {
+  State& state = *state_;
   const auto row_bytes = static_cast<std::int64_t>(png_get_rowbytes(state.png, state.info));
-  ensure(row_bytes == 3 * state.width(), state.file.path(), ": rows of ", row_bytes, " bytes, wanted 3 a pixel");
+  ensure(row_bytes == pixel_bytes * state.width(), state.file.path(), ": rows of ", row_bytes, " bytes, wanted ",
+         pixel_bytes, " a pixel");
+  state.pixel_bytes = pixel_bytes;
   state.row = state.workspace.take_array<std::uint8_t>(row_bytes, state.file.path());
 }
 
@@ -165,7 +186,7 @@ bool PngDecoder::read_row(PixelRow& part) {
             .pixels = {}};
   }
   guard([&state] { png_read_row(state.png, state.row.data(), nullptr); });
-  part.pixels = state.row.first(static_cast<std::size_t>(3 * columns));
+  part.pixels = state.row.first(static_cast<std::size_t>(state.pixel_bytes * columns));
   return true;
 }
 

@@ -24,6 +24,7 @@ class PngDecoder {
   PictureSize size() const;
 
   void start();              // pixels become red, green, blue of 8 bits; transparency is dropped
+  void start_values();       // instead: a byte a pixel, the grey or palette value as it is; UserError for other kinds
   bool read_row(PixelRow&);  // the next row or part of one, good until the next call; false after the last
   void finish();             // after the last row: the file must end as it should
 
@@ -32,6 +33,7 @@ class PngDecoder {
   template <typename Body>
   void guard(Body body);
   void read_header();
+  void take_row(std::int64_t pixel_bytes);
 
   State* state_;  // in the workspace
 };

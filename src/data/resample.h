@@ -39,7 +39,7 @@ struct PixelRow {
   std::int64_t row = 0;
   std::int64_t column = 0;
   std::int64_t step = 1;
-  std::span<std::uint8_t> pixels;  // (n, 3), red, green, blue; may be overwritten
+  std::span<std::uint8_t> pixels;  // (n, 3), red, green, blue, or (n) plain values; may be overwritten
 };
 
 class Resampler {

@@ -64,10 +64,7 @@ Shape default_sample(std::string_view name) { return require_network(name).netwo
 
 std::int64_t default_classes(std::string_view name) { return require_network(name).network->classes; }
 
-void require_image_labels(std::string_view name, std::string_view data) {
-  require(require_network(name).network->labels == Network::Labels::image, "model: ", name,
-          " wants a class for every place of an image, ", data, " has one for each image");
-}
+Labels labels_of(std::string_view name) { return require_network(name).network->labels; }
 
 Model build_model(const ModelSpec& spec, OpTable ops) {
   const Found found = require_network(spec.name);

@@ -13,6 +13,11 @@ namespace thimble {
 
 enum class Mode : std::uint8_t { training, inference };
 
+// What a class is given to: each image, or every place of it.
+enum class Labels : std::uint8_t { image, place };
+
+constexpr std::string_view name_of(Labels labels) { return labels == Labels::image ? "image" : "place"; }
+
 enum class Init : std::uint8_t { zeros, ones, normal, uniform };
 
 // A persistent tensor of the network itself: parameters and running statistics, under PyTorch's names.
@@ -51,8 +56,7 @@ Shape default_sample(std::string_view name);  // the input a model was published
 
 std::int64_t default_classes(std::string_view name);  // likewise
 
-// UserError if the network wants a class for every place of an image: the data sets have one for each image.
-void require_image_labels(std::string_view name, std::string_view data);
+Labels labels_of(std::string_view name);  // that a model is trained with; likewise
 
 // UserError for an unknown name (with the nearest known one) or an input the network cannot take.
 Model build_model(const ModelSpec& spec, OpTable ops);

@@ -12,8 +12,6 @@ namespace thimble {
 
 class Network {
  public:
-  enum class Labels : std::uint8_t { image, place };  // one for each image, or for each place of it
-
   Network(const ModelSpec& spec, OpTable ops, Labels labels = Labels::image);
 
   enum class Norm : std::uint8_t { none, batch, group };

@@ -16,7 +16,7 @@ struct NetworkDef {
   std::int64_t classes = 10;
   Network::Norm norm = Network::Norm::batch;  // without a suffix; -bn and -gn choose another where there is a norm
   bool has_norms = true;
-  Network::Labels labels = Network::Labels::image;
+  Labels labels = Labels::image;
   bool (*knows)(std::string_view base) = nullptr;  // the name without the norm's suffix
   Model (*build)(const ModelSpec& spec, OpTable ops, std::string_view base, Network::Norm norm) = nullptr;
 };

@@ -169,6 +169,7 @@ Peak find_peak(const PlanSet& plans) {
 PlanFigures figures_of(const Compiled& compiled) {
   PlanFigures figures;
   figures.model = compiled.request.model.name;
+  figures.labels = labels_of(figures.model);
   figures.batch = compiled.request.batch;
   figures.microbatch = compiled.microbatch;
   figures.budget_bytes = compiled.request.memory;

@@ -24,6 +24,7 @@ struct Categories {
 
 struct PlanFigures {
   std::string model;
+  Labels labels = Labels::image;
   std::int64_t batch = 0;
   std::int64_t microbatch = 0;
   std::optional<Bytes> budget_bytes;

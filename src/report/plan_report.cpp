@@ -65,6 +65,7 @@ std::string kernel_of(const Choice& choice) {
 
 void write_plan_fields(JsonWriter& json, const PlanFigures& figures, bool fits) {
   json.text("model", figures.model);
+  json.text("labels", name_of(figures.labels));
   json.integer("batch", figures.batch);
   json.integer("microbatch", figures.microbatch);
   figures.clip_norm ? json.number("clip_norm", *figures.clip_norm) : json.null("clip_norm");

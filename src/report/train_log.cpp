@@ -6,11 +6,15 @@
 namespace thimble {
 namespace {
 
+// Behind an accuracy: what it is a share of, where that is not the samples.
+const char* counted(const DatasetInfo& data) { return data.has_masks ? " of places" : ""; }
+
 void print_header(std::FILE* out, const TrainOptions& options, const DatasetInfo& data) {
   const CompileRequest& request = options.compile;
-  std::fprintf(out, "data    %s, %s training and %s test samples of %s, augmentation %s\n", data.name.c_str(),
+  std::fprintf(out, "data    %s, %s training and %s test samples of %s%s, augmentation %s\n", data.name.c_str(),
                with_commas(data.train_count).c_str(), with_commas(data.test_count).c_str(),
-               to_text(data.sample_shape).c_str(), std::string(name_of(options.augmentation)).c_str());
+               to_text(data.sample_shape).c_str(), data.has_masks ? " with masks" : "",
+               std::string(name_of(options.augmentation)).c_str());
   const double epochs = static_cast<double>(options.iterations) /
                         static_cast<double>((data.train_count + request.batch - 1) / request.batch);
   std::fprintf(out, "run     %s iterations (%.3g epochs), lr %g %s, seed %llu%s%s\n",
@@ -50,7 +54,10 @@ double share(Bytes a, Bytes b) { return static_cast<double>(a) / static_cast<dou
 }  // namespace
 
 TrainLog::TrainLog(const TrainOptions& options, const DatasetInfo& data, const ProgressStyle& style)
-    : out_(style.out), is_quiet_(style.kind == ProgressStyle::Kind::none), progress_(style, options.compile.memory) {
+    : out_(style.out),
+      is_quiet_(style.kind == ProgressStyle::Kind::none),
+      counted_(counted(data)),
+      progress_(style, options.compile.memory) {
   if (!is_quiet_) print_header(out_, options, data);
 }
 
@@ -69,8 +76,8 @@ void TrainLog::on_note(const std::string& note) { progress_.say("note    " + not
 
 void TrainLog::on_evaluation(const EvaluationFacts& facts) {
   if (is_quiet_) return;
-  progress_.say(format("test    iteration %lld  loss %.4f  accuracy %.2f %%", static_cast<long long>(facts.iteration),
-                       facts.loss, 100 * facts.accuracy));
+  progress_.say(format("test    iteration %lld  loss %.4f  accuracy %.2f %%%s", static_cast<long long>(facts.iteration),
+                       facts.loss, 100 * facts.accuracy, counted_));
 }
 
 void TrainLog::on_checkpoint(const std::string& path) {
@@ -106,7 +113,7 @@ void TrainLog::print_closing(const TrainResult& result) {
   if (has_changed) print_segments(out_, result.segments);
   std::fprintf(out_, "%s iterations, loss %.4f", with_commas(result.iterations).c_str(), result.train_loss);
   if (result.samples_per_second > 0) std::fprintf(out_, ", %.1f samples/s", result.samples_per_second);
-  if (result.test_accuracy) std::fprintf(out_, ", test accuracy %.2f %%", 100 * *result.test_accuracy);
+  if (result.test_accuracy) std::fprintf(out_, ", test accuracy %.2f %%%s", 100 * *result.test_accuracy, counted_);
   std::fprintf(out_, "\n");
   if (!result.checkpoint.empty()) std::fprintf(out_, "newest checkpoint: %s\n", result.checkpoint.c_str());
 }

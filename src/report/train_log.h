@@ -28,7 +28,8 @@ class TrainLog : public TrainObserver {
 
  private:
   std::FILE* out_;
-  bool is_quiet_;  // a line only for what must be read
+  bool is_quiet_;        // a line only for what must be read
+  const char* counted_;  // behind an accuracy
   Progress progress_;
   std::optional<PlanFigures> figures_;
 };

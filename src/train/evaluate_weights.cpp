@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "train/checkpoint.h"
+#include "train/data_fit.h"
 #include "train/initialize.h"
 #include "train/session.h"
 #include "train/train.h"
@@ -34,9 +35,7 @@ WeightsFile find_weights(const std::string& path) {
 EvaluationFacts evaluate_weights(const EvaluateOptions& options, const Dataset& dataset, OpTable ops,
                                  KernelTable kernels) {
   CompileRequest request = options.compile;
-  require_image_labels(request.model.name, dataset.info().name);
-  request.model.sample = dataset.info().sample_shape;
-  request.model.classes = dataset.class_count();
+  fit_to_data(request.model, dataset);
   request.train_samples = 0;
   request.test_samples = dataset.count(Split::test);
   request.loading_bytes = loading_bytes(dataset, request.target.threads);

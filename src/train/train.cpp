@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "run/meter.h"
 #include "train/checkpoint.h"
+#include "train/data_fit.h"
 #include "train/initialize.h"
 #include "train/trainer.h"
 #include "train/weights.h"
@@ -18,9 +19,7 @@ using Tell = std::function<void(const std::string&)>;
 TrainOptions resolved(const TrainOptions& asked, const Dataset& dataset) {
   TrainOptions options = asked;
   CompileRequest& request = options.compile;
-  require_image_labels(request.model.name, dataset.info().name);
-  request.model.sample = dataset.info().sample_shape;
-  request.model.classes = dataset.class_count();
+  fit_to_data(request.model, dataset);
   request.train_samples = dataset.count(Split::train);
   request.test_samples = dataset.count(Split::test);
   request.loading_bytes = loading_bytes(dataset, request.target.threads);

@@ -47,7 +47,7 @@ struct IterationFacts {
   std::int64_t iterations = 0;
   double epoch = 0;
   double loss = 0;
-  double accuracy = 0;  // on this batch
+  double accuracy = 0;  // on this batch: of samples, or of places where the labels are masks
   double learning_rate = 0;
   std::optional<double> gradient_norm = std::nullopt;  // before clipping; none without it
   double samples_per_second = 0;

@@ -83,7 +83,7 @@ TEST(ListDatasets, SaysWhereEachIsLookedForAndWhetherItIsThere) {
   const auto named = [&](std::string_view name) {
     return *std::find_if(listings.begin(), listings.end(), [&](const auto& listing) { return listing.name == name; });
   };
-  ASSERT_EQ(listings.size(), 4U);
+  ASSERT_EQ(listings.size(), 5U);
   EXPECT_FALSE(named("cifar10").is_present);
   EXPECT_EQ(named("cifar10").places.front(), root.path());
   EXPECT_TRUE(named("mnist").is_present);

@@ -226,6 +226,23 @@ TEST(Networks, EveryKnownExampleIsBuiltAndHasADefaultSample) {
   }
 }
 
+TEST(Networks, SayWhatTheirLabelsBelongTo) {
+  for (const char* name : {"unet", "unet-bilinear-gn", "unet-8"}) EXPECT_EQ(labels_of(name), Labels::place) << name;
+  for (const char* name : {"resnet18", "vgg16-bn", "lenet-300-100"}) EXPECT_EQ(labels_of(name), Labels::image) << name;
+}
+
+TEST(Networks, AUNetIsAsWideAsItsNameSays) {
+  EXPECT_EQ(names_of(build("unet-8", {32, 32, 3})), names_of(build("unet", {32, 32, 3})));
+  EXPECT_EQ(parameter_count(build("unet-64", {32, 32, 3})), parameter_count(build("unet", {32, 32, 3})));
+  EXPECT_EQ(parameter_count(build("unet-64-bilinear", {32, 32, 3})),
+            parameter_count(build("unet-bilinear", {32, 32, 3})));
+  const Model narrow = build("unet-8", {32, 48, 3}, 11);
+  EXPECT_EQ(shape_of(narrow, "inc.double_conv.5"), (Shape{2, 32, 48, 8}));
+  EXPECT_EQ(shape_of(narrow, "down4.maxpool_conv.1.double_conv.5"), (Shape{2, 2, 3, 128}));
+  EXPECT_EQ(shape_of(narrow, "logits"), (Shape{2, 32, 48, 11}));
+  EXPECT_EQ(shape_of(build("unet-1-bilinear-gn", {16, 16, 1}), "up4.conv.double_conv.5"), (Shape{2, 16, 16, 1}));
+}
+
 void expect_refusal(const ModelSpec& spec, const std::string& said) {
   try {
     build_model(spec, op_table());
@@ -245,6 +262,9 @@ TEST(Refusals, NameTheFoundAndTheWanted) {
   expect_refusal({.name = "mobilenetv2-9", .sample = sample}, "found width multiplier 9, wanted 0.05 to 8");
   expect_refusal({.name = "mobilenetv2-", .sample = sample}, "no network 'mobilenetv2-'; did you mean 'mobilenetv2'?");
   expect_refusal({.name = "unet", .sample = {40, 32, 3}}, "unet: found images of [40,32,3], wanted height and width");
+  expect_refusal({.name = "unet-0", .sample = sample}, "unet: found 0 channels, wanted 1 to 1024");
+  expect_refusal({.name = "unet-1025-gn", .sample = sample}, "unet: found 1025 channels, wanted 1 to 1024");
+  expect_refusal({.name = "unet-8x", .sample = sample}, "no network 'unet-8x'; did you mean 'unet-gn'?");
   expect_refusal({.name = "wrn28", .sample = sample}, "no network 'wrn28'; did you mean 'wrn28-2'?");
   expect_refusal({.name = "wrn28-2x", .sample = sample}, "no network 'wrn28-2x'; did you mean 'wrn28-2'?");
   expect_refusal({.name = "Resnet18", .sample = sample}, "no network 'Resnet18'; did you mean 'resnet18'?");
@@ -264,8 +284,7 @@ TEST(Refusals, NameTheFoundAndTheWanted) {
   expect_refusal({.name = "wrn10-1", .sample = sample, .label_smoothing = 1},
                  "'smoothing' is 1, wanted at least 0 and less than 1");
   EXPECT_THROW(default_sample("alexnet"), UserError);
-  EXPECT_THROW(require_image_labels("unet-gn", "cifar10"), UserError);
-  EXPECT_NO_THROW(require_image_labels("resnet18", "cifar10"));
+  EXPECT_THROW(labels_of("alexnet"), UserError);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ class Compiler {
     if (best_) {
       result.compiled = best_stages_->finish(std::move(*best_));
     } else {
-      Stages::Planned planned = smallest_stages_->plan(smallest_.keep, smallest_.strategy);
+      Stages::Planned planned = smallest_stages_->plan(smallest_.choice, smallest_.strategy);
       result.smallest_tensor_bytes = planned.point.arena_bytes;
       result.smallest_memory = planned.point.arena_bytes + planned.reserve.total();
       result.smallest_microbatch = planned.point.microbatch;
@@ -40,32 +40,36 @@ class Compiler {
     check_request(request_);
     check_splitting(request_, ops_);
     Stages stages(request_, request_.microbatch.value_or(request_.batch), ops_, kernels_);
-    const std::vector<NamedPoint> front = full_front(stages, request_.recompute);
-    stages.add_evaluation(front.back().live_bytes);
+    std::vector<NamedPoint> all = all_points(stages, request_, request_.recompute);
+    stages.add_evaluation(evaluation_limit(all));
+    const std::vector<NamedPoint> front = unbeaten(std::move(all));
     std::vector<PointSummary> points;
     points.reserve(front.size());
-    for (const NamedPoint& point : front) points.push_back(stages.plan(point.keep, point.strategy).point);
+    for (const NamedPoint& point : front) points.push_back(stages.plan(point.choice, point.strategy).point);
     return points;
   }
 
  private:
-  // A smaller microbatch repeats per-step costs more often; it can win only if the larger one had to recompute.
-  bool could_be_faster(std::int64_t) const { return best_->point.recompute_flops_ratio > 0; }
+  // A smaller microbatch repeats per-step costs more often; it can win only if the larger one had to recompute or wait.
+  bool could_be_faster(std::int64_t) const {
+    return best_->point.recompute_flops_ratio > 0 || best_->point.spill_bytes > 0;
+  }
 
   void consider(std::int64_t size) {
     auto stages = std::make_shared<Stages>(request_, size, ops_, kernels_);
-    std::vector<NamedPoint> front;
+    std::vector<NamedPoint> all;
     if (known_.empty() || request_.microbatch) {
       // Without a budget the fastest point is the one that recomputes nothing: no search needed.
-      front = full_front(*stages, request_.recompute && is_constrained());
-      known_ = front;
+      all = all_points(*stages, request_, request_.recompute && is_constrained());
+      known_ = all;
     } else {
-      front = transferred_front(*stages, known_);
+      all = transferred(*stages, known_);
     }
-    stages->add_evaluation(front.back().live_bytes);
+    stages->add_evaluation(evaluation_limit(all));
+    std::vector<NamedPoint> front = unbeaten(std::move(all));
     for (const NamedPoint& point : front) {
-      if (!may_fit(*stages, point)) continue;
-      Stages::Planned planned = stages->plan(point.keep, point.strategy);
+      if (!may_fit(point)) continue;
+      Stages::Planned planned = stages->plan(point.choice, point.strategy);
       if (!fits(planned)) continue;
       if (!best_ || planned.point.seconds < best_->point.seconds) {
         best_ = std::move(planned);
@@ -78,9 +82,7 @@ class Compiler {
 
   // Placed only if nothing fits; until then what is alive says enough.
   void note_smallest(const std::shared_ptr<Stages>& stages, NamedPoint point) {
-    const Bytes bytes = stages->persistent_bytes() + point.live_bytes;
-    if (smallest_stages_ && bytes >= smallest_bytes_) return;
-    smallest_bytes_ = bytes;
+    if (smallest_stages_ && point.arena_bytes() >= smallest_.arena_bytes()) return;
     smallest_ = std::move(point);
     smallest_stages_ = stages;
   }
@@ -95,9 +97,9 @@ class Compiler {
   }
 
   // A cheap test before a plan is made: live bytes bound the arena from below.
-  bool may_fit(const Stages& stages, const NamedPoint& point) const {
+  bool may_fit(const NamedPoint& point) const {
     if (!is_constrained()) return true;
-    const Bytes arena = stages.persistent_bytes() + point.live_bytes;
+    const Bytes arena = point.arena_bytes();
     return fits(arena, predict_reserve(
                            {.target = request_.target, .arena_bytes = arena, .loading_bytes = request_.loading_bytes}));
   }
@@ -108,7 +110,6 @@ class Compiler {
   std::vector<NamedPoint> known_;
   std::optional<Stages::Planned> best_;
   NamedPoint smallest_;
-  Bytes smallest_bytes_ = 0;
   std::shared_ptr<Stages> best_stages_, smallest_stages_;
 };
 

@@ -40,11 +40,11 @@ class LadderMaker {
 
   void add(std::int64_t microbatch, int rung_count) {
     auto stages = std::make_unique<Stages>(request_, microbatch, ops_, kernels_);
-    std::vector<NamedPoint> front =
-        known_.empty() ? full_front(*stages, request_.recompute) : transferred_front(*stages, known_);
-    if (known_.empty()) known_ = front;
-    stages->add_evaluation(front.back().live_bytes);
-    for (NamedPoint& point : thinned(std::move(front), rung_count)) add_rung(*stages, std::move(point));
+    std::vector<NamedPoint> all =
+        known_.empty() ? all_points(*stages, request_, request_.recompute) : transferred(*stages, known_);
+    if (known_.empty()) known_ = all;
+    stages->add_evaluation(evaluation_limit(all));
+    for (NamedPoint& point : thinned(unbeaten(std::move(all)), rung_count)) add_rung(*stages, std::move(point));
     stages_.push_back(std::move(stages));
   }
 
@@ -55,7 +55,7 @@ class LadderMaker {
     const Rung& rung = ladder_.rungs[ladder_.start];
     const Entry& entry = entries_[ladder_.start];
     Stages& stages = *stages_[rung.layout];
-    Stages::Planned planned = stages.plan(entry.choice.keep, entry.choice.strategy);
+    Stages::Planned planned = stages.plan(entry.point.choice, entry.point.strategy);
     planned.point = rung.point;
     planned.reserve = predict_reserve(entry.facts);
     Compiled compiled = stages.finish(std::move(planned));
@@ -80,12 +80,12 @@ class LadderMaker {
  private:
   struct Entry {
     Rung rung;
-    NamedPoint choice;
+    NamedPoint point;
     ReserveFacts facts;
   };
 
   void add_rung(const Stages& stages, NamedPoint point) {
-    Stages::Planned planned = stages.plan(point.keep, point.strategy);
+    Stages::Planned planned = stages.plan(point.choice, point.strategy);
     stages.verify(planned.plans);
     const std::size_t layout = stages_.size();
     if (ladder_.layouts.size() == layout) {

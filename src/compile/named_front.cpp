@@ -4,40 +4,69 @@
 
 #include "search/evaluate.h"
 #include "search/front.h"
+#include "search/offload.h"
 
 namespace thimble {
+namespace {
 
-std::vector<NamedPoint> full_front(const Stages& stages, bool recompute) {
+std::vector<FrontPoint> recompute_front(const Stages& stages, bool recompute) {
   const Scheduler& scheduler = stages.busiest();
   SearchOptions options;
   options.buffers = stages.buffers();
+  if (recompute) return search_front(scheduler, options);
+  std::vector<Keep> keep = scheduler.keep_all();
+  const Evaluation evaluation = evaluate(scheduler, keep, options.buffers);
+  return {{std::move(keep), evaluation.peak, evaluation.seconds, 0, "keep all"}};
+}
+
+}  // namespace
+
+std::vector<NamedPoint> all_points(const Stages& stages, const CompileRequest& request, bool recompute) {
+  const std::vector<FrontPoint> front = recompute_front(stages, recompute);
+  const Bytes persistent = stages.persistent_bytes();
   std::vector<NamedPoint> points;
-  if (!recompute) {
-    const std::vector<Keep> keep = scheduler.keep_all();
-    const Evaluation evaluation = evaluate(scheduler, keep, options.buffers);
-    points.push_back({stages.by_name(keep), evaluation.peak, evaluation.seconds, "keep all"});
-    return points;
+  for (const FrontPoint& point : front) {
+    points.push_back(
+        {{.keep = stages.by_name(point.keep)}, persistent, point.live_bytes, point.seconds, point.strategy});
   }
-  for (FrontPoint& point : search_front(scheduler, options)) {
-    points.push_back({stages.by_name(point.keep), point.live_bytes, point.seconds, std::move(point.strategy)});
+  if (!request.allowed.contains("offload")) return points;
+  const OffloadOptions options{stages.buffers(), persistent, request.spill_bandwidth};
+  for (OffloadPoint& point : search_offload(stages.busiest(), front, options)) {
+    NamedChoice choice{stages.by_name(point.keep), stages.by_name(point.offload), point.offload.ahead};
+    points.push_back({std::move(choice), point.resident_bytes, point.live_bytes, point.seconds, point.strategy});
   }
   return points;
 }
 
-std::vector<NamedPoint> transferred_front(const Stages& stages, const std::vector<NamedPoint>& known) {
+std::vector<NamedPoint> transferred(const Stages& stages, const std::vector<NamedPoint>& known) {
   std::vector<NamedPoint> points;
   for (const NamedPoint& point : known) {
-    const Evaluation evaluation = evaluate(stages.busiest(), stages.on_busiest(point.keep), stages.buffers());
-    points.push_back({point.keep, evaluation.peak, evaluation.seconds, point.strategy});
+    const std::vector<Keep> keep = stages.on_busiest(point.choice.keep);
+    const Offload offload = stages.on_busiest(point.choice);
+    const Evaluation evaluation = evaluate(stages.busiest(), keep, stages.buffers(), offload);
+    const Bytes resident = resident_bytes(stages.busiest(), keep, offload, stages.persistent_bytes());
+    points.push_back({point.choice, resident, evaluation.peak, evaluation.seconds, point.strategy});
   }
+  return points;
+}
+
+std::vector<NamedPoint> unbeaten(std::vector<NamedPoint> points) {
   std::stable_sort(points.begin(), points.end(), [](const NamedPoint& a, const NamedPoint& b) {
-    return a.seconds != b.seconds ? a.seconds < b.seconds : a.live_bytes < b.live_bytes;
+    return a.seconds != b.seconds ? a.seconds < b.seconds : a.arena_bytes() < b.arena_bytes();
   });
   std::vector<NamedPoint> front;
   for (NamedPoint& point : points) {
-    if (front.empty() || point.live_bytes < front.back().live_bytes) front.push_back(std::move(point));
+    if (front.empty() || point.arena_bytes() < front.back().arena_bytes()) front.push_back(std::move(point));
   }
   return front;
+}
+
+Bytes evaluation_limit(const std::vector<NamedPoint>& points) {
+  Bytes least = points.front().live_bytes;
+  for (const NamedPoint& point : points) {
+    if (!point.choice.spills()) least = std::min(least, point.live_bytes);
+  }
+  return least;
 }
 
 }  // namespace thimble

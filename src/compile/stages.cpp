@@ -130,56 +130,83 @@ NamedKeep Stages::by_name(std::span<const Keep> keep) const {
   return named;
 }
 
-std::vector<Keep> Stages::on_busiest(const NamedKeep& named) const {
-  std::vector<Keep> keep = busiest().keep_all();
+std::set<std::string> Stages::by_name(const Offload& offload) const {
+  std::set<std::string> names;
+  for (std::size_t v = 0; v < offload.homes.size(); ++v) {
+    if (offload.homes[v]) names.insert(busiest().selected().graph().value(ValueId{static_cast<std::int32_t>(v)}).name);
+  }
+  return names;
+}
+
+std::vector<Keep> Stages::on(const Scheduler& scheduler, const NamedKeep& named) {
+  std::vector<Keep> keep = scheduler.keep_all();
+  if (!scheduler.selected().training.phase.trains) return keep;
   for (const auto& [name, mode] : named) {
-    const ValueId value = busiest().selected().graph().find(name);
+    const ValueId value = scheduler.selected().graph().find(name);
     if (value.is_valid()) keep[static_cast<std::size_t>(value.index)] = mode;
   }
   return keep;
 }
 
-Stages::Planned Stages::plan(const NamedKeep& named, const std::string& strategy) const {
+Offload Stages::on(const Scheduler& scheduler, const NamedChoice& choice) const {
+  const Graph& graph = scheduler.selected().graph();
+  Offload offload{.homes = {}, .ahead = choice.ahead, .bytes_per_second = request_.spill_bandwidth};
+  offload.homes.assign(static_cast<std::size_t>(graph.value_count()), false);
+  for (const std::string& name : choice.homes) {
+    const ValueId value = graph.find(name);
+    if (value.is_valid()) offload.homes[static_cast<std::size_t>(value.index)] = true;
+  }
+  return offload;
+}
+
+bool NamedChoice::spills() const {
+  return !homes.empty() ||
+         std::any_of(keep.begin(), keep.end(), [](const auto& entry) { return entry.second == Keep::spill; });
+}
+
+Stages::Planned Stages::plan(const NamedChoice& choice, const std::string& strategy) const {
   std::vector<PhaseSchedule> schedules;
   for (const auto& scheduler : schedulers_) {
-    std::vector<Keep> keep = scheduler->keep_all();
-    if (scheduler->selected().training.phase.trains) {
-      for (const auto& [name, mode] : named) {
-        const ValueId value = scheduler->selected().graph().find(name);
-        if (value.is_valid()) keep[static_cast<std::size_t>(value.index)] = mode;
-      }
-    }
-    schedules.push_back(scheduler->make(keep));
+    schedules.push_back(scheduler->make(on(*scheduler, choice.keep)));
+    add_transfers(scheduler->selected(), on(*scheduler, choice), schedules.back());
   }
   std::vector<ScheduledPhase> phases;
   for (std::size_t p = 0; p < schedules.size(); ++p) phases.push_back({selected_[p].get(), &schedules[p]});
   Planned planned;
   planned.plans =
       make_plan_set(phases, {.buffers = buffers(), .guard = request_.configuration.guard ? kGuardBytes : 0});
-  PointSummary& point = planned.point;
-  point.microbatch = microbatch_;
-  point.arena_bytes = planned.plans.arena_bytes;
-  point.lower_bound_bytes = planned.plans.lower_bound_bytes;
-  point.strategy = strategy;
-  double flops = 0, recomputed = 0;
-  for (const PhaseTurn& turn : turns_) {
-    for (const PhasePlan& plan : planned.plans.phases) {
-      if (plan.phase != turn.phase) continue;
-      point.seconds += plan.seconds;
-      flops += plan.flops;
-      recomputed += plan.recompute_flops;
-    }
-  }
-  point.recompute_flops_ratio = recomputed / std::max(flops - recomputed, 1.0);
+  planned.point = summary_of(planned.plans, strategy);
   ReserveFacts& facts = planned.facts;
   facts = {
       .target = request_.target, .arena_bytes = planned.plans.arena_bytes, .loading_bytes = request_.loading_bytes};
+  facts.has_spill_file = planned.plans.spill_bytes > 0;
   for (std::size_t p = 0; p < schedules.size(); ++p)
     facts.step_count += static_cast<std::int64_t>(schedules[p].steps.size());
   facts.resident_kernel_bytes = resident_kernel_bytes();
   planned.reserve = predict_reserve(facts);
-  point.process_bytes = point.arena_bytes + planned.reserve.total();
+  planned.point.process_bytes = planned.point.arena_bytes + planned.reserve.total();
   return planned;
+}
+
+PointSummary Stages::summary_of(const PlanSet& plans, const std::string& strategy) const {
+  PointSummary point;
+  point.microbatch = microbatch_;
+  point.arena_bytes = plans.arena_bytes;
+  point.lower_bound_bytes = plans.lower_bound_bytes;
+  point.spill_bytes = plans.spill_bytes;
+  point.strategy = strategy;
+  double flops = 0, recomputed = 0;
+  for (const PhaseTurn& turn : turns_) {
+    for (const PhasePlan& plan : plans.phases) {
+      if (plan.phase != turn.phase) continue;
+      point.seconds += plan.seconds;
+      flops += plan.flops;
+      recomputed += plan.recompute_flops;
+      for (const PlannedTransfer& transfer : plan.transfers) point.moved_bytes += transfer.arena.bytes;
+    }
+  }
+  point.recompute_flops_ratio = recomputed / std::max(flops - recomputed, 1.0);
+  return point;
 }
 
 void Stages::verify(const PlanSet& plans) const {

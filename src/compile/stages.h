@@ -5,10 +5,20 @@
 #include <memory>
 
 #include "compile/compile.h"
+#include "schedule/transfers.h"
 
 namespace thimble {
 
 using NamedKeep = std::map<std::string, Keep>;  // values that are not simply kept, by name: the same for every phase
+
+// What a plan keeps, recomputes and spills, by name.
+struct NamedChoice {
+  NamedKeep keep;
+  std::set<std::string> homes = {};  // persistent values that live in the spill file
+  int ahead = 0;                     // as in Offload
+
+  bool spills() const;
+};
 
 class Stages {
  public:
@@ -25,7 +35,9 @@ class Stages {
   std::int64_t node_count() const;  // of all phases
 
   NamedKeep by_name(std::span<const Keep> keep) const;  // from the busiest phase's values
-  std::vector<Keep> on_busiest(const NamedKeep& keep) const;
+  std::vector<Keep> on_busiest(const NamedKeep& keep) const { return on(busiest(), keep); }
+  std::set<std::string> by_name(const Offload& offload) const;
+  Offload on_busiest(const NamedChoice& choice) const { return on(busiest(), choice); }
 
   // Adds evaluation phases of at most `limit` live bytes; their size depends on the front, never on a budget.
   void add_evaluation(Bytes limit);
@@ -36,7 +48,7 @@ class Stages {
     ReserveFacts facts;
     Reserve reserve;
   };
-  Planned plan(const NamedKeep& keep, const std::string& strategy) const;
+  Planned plan(const NamedChoice& choice, const std::string& strategy) const;
 
   void verify(const PlanSet& plans) const;  // InternalError if a plan does not do what its phase demands
   PackedPlans packed(const PlanSet& plans) const;
@@ -51,6 +63,9 @@ class Stages {
 
  private:
   void add_phase(const Phase& phase);
+  static std::vector<Keep> on(const Scheduler& scheduler, const NamedKeep& named);
+  Offload on(const Scheduler& scheduler, const NamedChoice& choice) const;
+  PointSummary summary_of(const PlanSet& plans, const std::string& strategy) const;
 
   const CompileRequest& request_;
   std::int64_t microbatch_;

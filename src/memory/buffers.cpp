@@ -16,7 +16,8 @@ class Grouping {
     in_storage_.resize(schedule.instances.size());
     for (std::size_t i = 0; i < group_.size(); ++i) {
       group_[i] = static_cast<std::int32_t>(i);
-      in_storage_[i] = is_persistent(graph_.value(schedule.instances[i].value).role);
+      const Instance& instance = schedule.instances[i];
+      in_storage_[i] = is_persistent(graph_.value(instance.value).role) && !instance.is_copy;
       last_use_.push_back(schedule.instances[i].last_step);
     }
   }
@@ -24,6 +25,7 @@ class Grouping {
   BufferSet run() {
     // Views first: an input may be overwritten only when every view of it is dead too.
     for (const Step& step : schedule_.steps) join_view(step);
+    for (const Step& step : schedule_.steps) join_update(step);
     if (options_.in_place) {
       for (std::size_t s = 0; s < schedule_.steps.size(); ++s) join_in_place(static_cast<std::int32_t>(s));
     }
@@ -50,11 +52,24 @@ class Grouping {
   }
 
   void join_view(const Step& step) {
+    if (step.kind != StepKind::run) return;
     if (graph_.node(step.node).op->is_view) join(schedule_.outputs(step)[0], schedule_.inputs(step)[0]);
+  }
+
+  // An update of a copy of a persistent value happens in that copy.
+  void join_update(const Step& step) {
+    if (step.kind != StepKind::run || !graph_.node(step.node).op->is_update) return;
+    for (const InPlacePair& pair : graph_.node(step.node).op->in_place) {
+      if (pair.output >= step.output_count) continue;
+      const std::int32_t out = schedule_.outputs(step)[static_cast<std::size_t>(pair.output)];
+      if (schedule_.instances[static_cast<std::size_t>(out)].is_copy)
+        join(out, schedule_.inputs(step)[static_cast<std::size_t>(pair.input)]);
+    }
   }
 
   void join_in_place(std::int32_t s) {
     const Step& step = schedule_.steps[static_cast<std::size_t>(s)];
+    if (step.kind != StepKind::run) return;
     const Node& node = graph_.node(step.node);
     if (node.op->is_view || node.op->is_update) return;
     std::vector<std::int32_t> taken;
@@ -102,7 +117,8 @@ class Grouping {
       b.last_step = std::max(b.last_step, instance.last_step);
     }
     for (std::size_t s = 0; s < schedule_.steps.size(); ++s) {
-      const Bytes workspace = selected_.choice(schedule_.steps[s].node).workspace;
+      const Step& step = schedule_.steps[s];
+      const Bytes workspace = step.kind == StepKind::run ? selected_.choice(step.node).workspace : 0;
       set.workspace_of.push_back(workspace > 0 ? static_cast<std::int32_t>(set.buffers.size()) : -1);
       if (workspace > 0)
         set.buffers.push_back({workspace, static_cast<std::int32_t>(s), static_cast<std::int32_t>(s), -1});

@@ -18,6 +18,9 @@ struct ScheduledPhase {
   const PhaseSchedule* schedule = nullptr;
 };
 
+// Of a plan whose largest transfer is of this many bytes.
+Bytes staging_bytes(Bytes largest);
+
 PlanSet make_plan_set(std::span<const ScheduledPhase> phases, const PlanOptions& options);
 
 }  // namespace thimble

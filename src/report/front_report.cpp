@@ -20,7 +20,7 @@ bool fits(const FrontReport& report, const PointSummary& point) {
 void print_front(std::FILE* out, const FrontReport& report) {
   const PointSummary& fastest = report.points.front();
   Table table;
-  table.add({"arena", "", "of fastest", "process", "time", "recomputed", "strategy", ""});
+  table.add({"arena", "", "of fastest", "process", "time", "recomputed", "moved", "strategy", ""});
   bool is_chosen = !report.budget;
   for (const PointSummary& point : report.points) {
     std::string mark;
@@ -31,7 +31,8 @@ void print_front(std::FILE* out, const FrontReport& report) {
     table.add({with_commas(point.arena_bytes) + " B", to_mib(point.arena_bytes),
                format("%.3f", over(static_cast<double>(point.arena_bytes), static_cast<double>(fastest.arena_bytes))),
                to_mib(point.process_bytes), format("%.3f", over(point.seconds, fastest.seconds)),
-               to_percent(point.recompute_flops_ratio), point.strategy, mark});
+               to_percent(point.recompute_flops_ratio), point.moved_bytes == 0 ? "" : to_mib(point.moved_bytes),
+               point.strategy, mark});
   }
   table.print(out, 0);
   if (!is_chosen) std::fprintf(out, "None of these fits %s.\n", to_mib(*report.budget).c_str());
@@ -53,6 +54,8 @@ void write_front(JsonWriter& json, const FrontReport& report) {
     json.number("seconds", point.seconds);
     json.number("time_ratio", over(point.seconds, fastest.seconds));
     json.number("recompute_flops_ratio", point.recompute_flops_ratio);
+    json.integer("spill_bytes", point.spill_bytes);
+    json.integer("moved_bytes", point.moved_bytes);
     json.text("strategy", point.strategy);
     if (report.budget) json.boolean("fits", fits(report, point));
     json.text("command", command_for(report, point));

@@ -33,10 +33,13 @@ std::string describe_use(const Node& node, const Graph::NodeTypes& types) {
 
 }  // namespace
 
-Program::Program(std::span<const Selected> phases, const PlanSet& set, Arena& arena, const ProgramOptions& options)
-    : arena_(arena), options_(options) {
+Program::Program(std::span<const Selected> phases, const PlanSet& set, Arena& arena, const ProgramOptions& options,
+                 Mover* mover)
+    : arena_(arena), options_(options), mover_(mover) {
   ensure(phases.size() == set.phases.size() && arena.bytes() >= set.arena_bytes,
          "program: plan and arena do not belong together");
+  ensure(set.spill_bytes == 0 || (mover != nullptr && mover->file().bytes() >= set.spill_bytes),
+         "program: the plan wants a spill file of ", set.spill_bytes, " bytes");
   threads_ = phases.empty() ? 1 : phases[0].target.threads;
   add_phases(phases);
   const bool has_buffers = options.poison || options.guard > 0;
@@ -65,9 +68,12 @@ void Program::enter(const PackedPlans& plans, std::span<const PersistentPlace> p
   }
   persistents_.clear();
   for (const PersistentPlace& persistent : persistents) {
+    const bool is_spilled = persistent.space == Space::spill;
+    std::byte* data = is_spilled ? nullptr : arena_.data() + persistent.place.offset;
     persistents_.push_back({persistent.name,
                             persistent.role,
-                            {arena_.data() + persistent.place.offset, persistent.type.dtype, persistent.type.shape}});
+                            {data, persistent.type.dtype, persistent.type.shape},
+                            is_spilled ? persistent.place.offset : -1});
   }
   if (options_.guard > 0) set_guards();
   if (&plans != &first_) first_ = {};
@@ -141,9 +147,15 @@ int Program::phase_index(const Phase& phase) const {
 Status Program::run(int index, const RunScalars& scalars) const noexcept {
   const BoundPhase& phase = phases_[static_cast<std::size_t>(index)];
   const std::vector<std::uint32_t>& words = phase.plan->words;
+  const std::uint64_t first_transfer = mover_ == nullptr ? 0 : mover_->started() + 1;
   std::size_t next_poison = 0;
   std::int32_t step = 0;
   for (std::size_t word = 0; word < words.size(); ++step) {
+    if (is_transfer(words[word])) {
+      if (run_transfer(*phase.plan, words[word++], first_transfer) != Status::good) return Status::failed;
+      if (options_.poison) poison(*phase.plan, step, next_poison);
+      continue;
+    }
     const BoundNode& node = phase.nodes[words[word++]];
     const std::size_t view_count = std::size_t{node.input_count} + node.output_count;
     for (std::size_t k = 0; k < view_count; ++k) {
@@ -160,6 +172,17 @@ Status Program::run(int index, const RunScalars& scalars) const noexcept {
     if (status != Status::good) return status;
     if (options_.poison) poison(*phase.plan, step, next_poison);
   }
+  return Status::good;
+}
+
+// Transfers are numbered in the order of their starts, so the mover's number follows from the phase's first.
+Status Program::run_transfer(const PackedPhase& plan, std::uint32_t word, std::uint64_t first) const noexcept {
+  const std::uint32_t index = word & kTransferIndex;
+  if (is_wait(word)) return mover_->wait(first + index);
+  const PackedTransfer& transfer = plan.transfers[index];
+  mover_->start({transfer.direction,
+                 {at(transfer.unit), static_cast<std::size_t>(transfer.bytes)},
+                 static_cast<Bytes>(transfer.block) * kSpillBlock});
   return Status::good;
 }
 

@@ -49,13 +49,13 @@ class Emitter {
     }
     run_second_pass();
     delay_updates();
-    set_lifetimes();
+    set_lifetimes(schedule_);
     return std::move(schedule_);
   }
 
  private:
   std::int32_t add_instance(ValueId value, std::int32_t step) {
-    schedule_.instances.push_back({value, step, step});
+    schedule_.instances.push_back({.value = value, .first_step = step, .last_step = step});
     return static_cast<std::int32_t>(schedule_.instances.size()) - 1;
   }
 
@@ -65,7 +65,8 @@ class Emitter {
     std::vector<bool> is_repeated(static_cast<std::size_t>(graph_.node_count()), false);
     const auto want_inputs = [&](NodeId id) {
       for (const ValueId input : graph_.node(id).inputs) {
-        const bool is_dropped = is_gradient(input) && keep_[static_cast<std::size_t>(input.index)] != Keep::keep;
+        const Keep mode = keep_[static_cast<std::size_t>(input.index)];
+        const bool is_dropped = is_gradient(input) && mode != Keep::keep && mode != Keep::spill;
         if (is_dropped) is_wanted[static_cast<std::size_t>(input.index)] = true;
       }
     };
@@ -87,10 +88,11 @@ class Emitter {
     if (parts_.first_pass_end == static_cast<std::int32_t>(order_.size())) return;
     part_ = 2;
     const std::vector<bool> is_repeated = repeated_nodes();
+    const auto can_be_had = [&](ValueId v) { return is_available(v) || is_spilled(v); };
     std::int32_t next = parts_.forward_end;
     for (auto s = static_cast<std::size_t>(parts_.first_pass_end); s < order_.size(); ++s) {
       const std::vector<ValueId>& inputs = graph_.node(order_[s]).inputs;
-      for (; !std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) { return is_available(v); }); ++next) {
+      for (; !std::all_of(inputs.begin(), inputs.end(), can_be_had); ++next) {
         ensure(next < parts_.first_pass_end, "schedule: a gradient of the second pass is never made");
         const NodeId id = order_[static_cast<std::size_t>(next)];
         if (is_repeated[static_cast<std::size_t>(id.index)]) emit(id, true);
@@ -103,13 +105,16 @@ class Emitter {
     const auto index = static_cast<std::size_t>(value.index);
     if (current_[index] < 0) return false;
     if (keep_[index] == Keep::keep) return true;
-    const bool stays = keep_[index] == Keep::retain || is_gradient(value);  // a gradient has one reader to come
+    // A gradient has one reader to come.
+    const bool stays = keep_[index] == Keep::retain || is_spilled(value) || is_gradient(value);
     if (stays || made_for_[index] == kOriginal) return made_in_[index] == part_;
     return made_for_[index] == reader_;
   }
 
   std::int32_t instance_of(ValueId value) {
-    if (!is_available(value)) {
+    if (!is_available(value) && is_spilled(value)) {
+      load_back(value);
+    } else if (!is_available(value)) {
       const NodeId producer = graph_.value(value).producer;
       ensure(is_cloneable(graph_, producer), "schedule: '", graph_.value(value).name,
              "' is dropped but cannot be recomputed");
@@ -119,6 +124,17 @@ class Emitter {
   }
 
   bool is_gradient(ValueId value) const { return graph_.value(value).role == Role::gradient; }
+  bool is_spilled(ValueId value) const { return keep_[static_cast<std::size_t>(value.index)] == Keep::spill; }
+
+  // Every part loads what the first instance stored.
+  void load_back(ValueId value) {
+    const auto index = static_cast<std::size_t>(value.index);
+    const std::int32_t before = schedule_.instances[static_cast<std::size_t>(current_[index])].loaded_from;
+    const std::int32_t stored = before < 0 ? current_[index] : before;
+    current_[index] = add_instance(value, static_cast<std::int32_t>(schedule_.steps.size()));
+    schedule_.instances.back().loaded_from = stored;
+    made_in_[index] = part_;
+  }
 
   void emit(NodeId id, bool is_recompute) {
     const Node& node = graph_.node(id);
@@ -135,8 +151,8 @@ class Emitter {
       const std::int32_t instance = add_instance(output, index);
       schedule_.operands.push_back(instance);
       const auto value = static_cast<std::size_t>(output.index);
-      // A kept by-product of a recomputed node (a norm's statistics, say) stays what it was.
-      if (is_recompute && keep_[value] == Keep::keep) continue;
+      // A kept by-product of a recomputed node (a norm's statistics, say) stays what it was; so does a spilled one.
+      if (is_recompute && (keep_[value] == Keep::keep || keep_[value] == Keep::spill)) continue;
       current_[value] = instance;
       made_in_[value] = part_;
       if (is_recompute) made_for_[value] = reader_;
@@ -187,19 +203,6 @@ class Emitter {
     schedule_.steps = std::move(steps);
   }
 
-  void set_lifetimes() {
-    for (std::size_t s = 0; s < schedule_.steps.size(); ++s) {
-      const auto index = static_cast<std::int32_t>(s);
-      for (const std::int32_t i : schedule_.inputs(schedule_.steps[s]))
-        schedule_.instances[static_cast<std::size_t>(i)].last_step = index;
-      for (const std::int32_t i : schedule_.outputs(schedule_.steps[s])) {
-        Instance& instance = schedule_.instances[static_cast<std::size_t>(i)];
-        instance.first_step = index;
-        instance.last_step = index;
-      }
-    }
-  }
-
   const Selected& selected_;
   const Graph& graph_;
   std::span<const NodeId> order_;
@@ -215,6 +218,19 @@ class Emitter {
 };
 
 }  // namespace
+
+void set_lifetimes(PhaseSchedule& schedule) {
+  for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
+    const auto index = static_cast<std::int32_t>(s);
+    for (const std::int32_t i : schedule.inputs(schedule.steps[s]))
+      schedule.instances[static_cast<std::size_t>(i)].last_step = index;
+    for (const std::int32_t i : schedule.outputs(schedule.steps[s])) {
+      Instance& instance = schedule.instances[static_cast<std::size_t>(i)];
+      instance.first_step = index;
+      instance.last_step = index;
+    }
+  }
+}
 
 Scheduler::Scheduler(const Selected& selected) : selected_(&selected), order_(order_nodes(selected)) {
   const Graph& graph = selected.graph();

@@ -12,8 +12,10 @@ double Evaluation::excess(Bytes target) const {
   return sum;
 }
 
-Evaluation evaluate(const Scheduler& scheduler, std::span<const Keep> keep, const BufferOptions& options) {
-  const PhaseSchedule schedule = scheduler.make(keep);
+Evaluation evaluate(const Scheduler& scheduler, std::span<const Keep> keep, const BufferOptions& options,
+                    const Offload& offload) {
+  PhaseSchedule schedule = scheduler.make(keep);
+  add_transfers(scheduler.selected(), offload, schedule);
   Evaluation result;
   result.seconds = schedule.seconds;
   result.recompute_flops_ratio =

@@ -1,4 +1,4 @@
-// Judges a choice of what to keep: live bytes at every step and predicted time.
+// Judges a choice of what to keep and what to spill: live bytes at every step and predicted time.
 #pragma once
 
 #include <span>
@@ -6,6 +6,7 @@
 
 #include "memory/buffers.h"
 #include "schedule/schedule.h"
+#include "schedule/transfers.h"
 
 namespace thimble {
 
@@ -19,6 +20,7 @@ struct Evaluation {
   double excess(Bytes target) const;
 };
 
-Evaluation evaluate(const Scheduler& scheduler, std::span<const Keep> keep, const BufferOptions& options);
+Evaluation evaluate(const Scheduler& scheduler, std::span<const Keep> keep, const BufferOptions& options,
+                    const Offload& offload = {});
 
 }  // namespace thimble

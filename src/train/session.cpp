@@ -9,10 +9,20 @@
 namespace thimble {
 namespace {
 
-constexpr Bytes kGuardBytes = 64;  // as the planner leaves them
+constexpr Bytes kGuardBytes = 64;         // as the planner leaves them
+constexpr std::size_t kMostWaiting = 64;  // transfers
 
 ProgramOptions program_options(const Configuration& configuration) {
   return {.poison = configuration.poison, .guard = configuration.guard ? kGuardBytes : 0};
+}
+
+std::unique_ptr<SpillFile> open_spill(const PlanSet& plans, const std::string& folder, const Arena& arena) {
+  if (plans.spill_bytes == 0) return nullptr;
+  require(!folder.empty(), "offload: found no folder for the ", to_bytes_text(plans.spill_bytes),
+          " that this plan keeps outside memory, wanted --spill DIR");
+  const std::span<std::byte> staging(arena.data() + plans.staging.offset,
+                                     static_cast<std::size_t>(plans.staging.bytes));
+  return std::make_unique<SpillFile>(folder, plans.spill_bytes, staging);
 }
 
 // What only the compiler and its report needed. The figures of the summary stay.
@@ -24,9 +34,11 @@ void release(Compiled& compiled) {
 
 }  // namespace
 
-Session::Session(Compiled& compiled)
+Session::Session(Compiled& compiled, const std::string& spill_folder)
     : arena_(compiled.plans.arena_bytes, compiled.ladder.largest_arena()),
-      program_(compiled.phases, compiled.plans, arena_, program_options(compiled.request.configuration)),
+      spill_(open_spill(compiled.plans, spill_folder, arena_)),
+      mover_(spill_ ? std::make_unique<Mover>(*spill_, kMostWaiting) : nullptr),
+      program_(compiled.phases, compiled.plans, arena_, program_options(compiled.request.configuration), mover_.get()),
       persistent_bytes_(compiled.plans.persistent_bytes),
       promised_bytes_(compiled.point.process_bytes),
       tensors_(compiled.tensors),
@@ -101,7 +113,8 @@ StateView Session::state() const {
   return {.persistents = program_.persistents(),
           .tensors = tensors_,
           .sparse_tensors = sparse_tensors_,
-          .scratch = {arena_.data() + persistent_bytes_, static_cast<std::size_t>(arena_.bytes() - persistent_bytes_)}};
+          .scratch = {arena_.data() + persistent_bytes_, static_cast<std::size_t>(arena_.bytes() - persistent_bytes_)},
+          .spill = spill_.get()};
 }
 
 LoaderOptions Session::evaluation_batches(int threads) const {
@@ -109,7 +122,9 @@ LoaderOptions Session::evaluation_batches(int threads) const {
 }
 
 void Session::run_turn(const BoundTurn& turn, const RunScalars& scalars, BatchResult& sum) {
-  ensure(program_.run(turn.phase, scalars) == Status::good, "train: a kernel of phase ", turn.phase, " failed");
+  const Status status = program_.run(turn.phase, scalars);
+  require(status == Status::good || !spill_ || spill_->error().empty(), spill_ ? spill_->error() : "");
+  ensure(status == Status::good, "train: a kernel of phase ", turn.phase, " failed");
   sum.loss += load(loss_, 0);
   sum.hits += load(hits_, 0);
 }

@@ -1,0 +1,98 @@
+// Offload moves bytes only: fewer in memory, the same result.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support/small_run.h"
+
+namespace thimble {
+namespace {
+
+using testing::run_compiled;
+using testing::run_request;
+using testing::small_request;
+using testing::Weights;
+
+constexpr int kIterations = 3;
+
+Bytes smallest_arena(CompileRequest request) {
+  request.tensor_memory = 1;
+  return compile(request, op_table(), cpu_kernels()).smallest_tensor_bytes;
+}
+
+CompileRequest offloading(CompileRequest request) {
+  request.allowed.insert("offload");
+  return request;
+}
+
+class Offloaded : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Offloaded, NeedsLessMemoryAndGivesTheSameBits) {
+  for (const std::int64_t microbatch : {6, 2, 4}) {
+    CompileRequest request = small_request(GetParam(), 6);
+    request.microbatch = microbatch;
+    const Weights expected = run_request(request, kIterations);
+    const Bytes without = smallest_arena(request);
+    request = offloading(request);
+    const Bytes smallest = smallest_arena(request);
+    EXPECT_LT(smallest, without) << "microbatch " << microbatch;
+    int spilling = 0;
+    for (int part = 0; part < 5; ++part) {
+      request.tensor_memory = smallest + (without - smallest) * part / 4;
+      const CompileResult result = compile(request, op_table(), cpu_kernels());
+      ASSERT_TRUE(result.compiled.has_value()) << *request.tensor_memory;
+      spilling += result.compiled->plans.spill_bytes > 0 ? 1 : 0;
+      EXPECT_LE(result.compiled->plans.arena_bytes, *request.tensor_memory);
+      EXPECT_EQ(run_compiled(*result.compiled, kIterations), expected)
+          << "arena " << *request.tensor_memory << ", microbatch " << microbatch << ", "
+          << result.compiled->point.strategy;
+    }
+    EXPECT_GE(spilling, 3) << "microbatch " << microbatch;
+  }
+}
+
+TEST_P(Offloaded, GivesTheSameBitsWithEveryOptimizer) {
+  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::momentum, OptimizerKind::adamw}) {
+    CompileRequest request = small_request(GetParam(), 4);
+    request.optimizer.kind = kind;
+    request.microbatch = 2;
+    const Weights expected = run_request(request, kIterations);
+    request = offloading(request);
+    request.tensor_memory = smallest_arena(request);
+    EXPECT_EQ(run_request(request, kIterations), expected) << name_of(kind);
+  }
+}
+
+TEST_P(Offloaded, GivesTheSameBitsInEveryConfigurationThatOnlyMovesMemory) {
+  CompileRequest request = small_request(GetParam(), 4);
+  request.microbatch = 4;
+  const Weights expected = run_request(request, kIterations);
+  request = offloading(request);
+  const Configuration configurations[] = {{.in_place = false}, {.poison = true}, {.in_place = false, .poison = true}};
+  for (const Configuration& configuration : configurations) {
+    request.configuration = configuration;
+    request.tensor_memory.reset();
+    request.tensor_memory = smallest_arena(request);
+    const CompileResult result = compile(request, op_table(), cpu_kernels());
+    ASSERT_TRUE(result.compiled.has_value());
+    EXPECT_GT(result.compiled->plans.spill_bytes, 0);
+    EXPECT_EQ(run_compiled(*result.compiled, kIterations), expected);
+  }
+}
+
+TEST_P(Offloaded, IsLeftAloneWhereItIsNotNeeded) {
+  CompileRequest request = offloading(small_request(GetParam(), 4));
+  const CompileResult result = compile(request, op_table(), cpu_kernels());
+  EXPECT_EQ(result.compiled->plans.spill_bytes, 0);
+  EXPECT_EQ(result.compiled->plans.staging.bytes, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, Offloaded, ::testing::Values("wrn10-1-gn", "wrn10-1", "resnet18-gn", "lenet-300-100"),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace thimble

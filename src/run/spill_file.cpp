@@ -29,13 +29,13 @@ int open_nameless(const std::string& folder, int extra_flags) {
 
 }  // namespace
 
-SpillFile::SpillFile(const std::string& folder, Bytes bytes, std::span<std::byte> staging)
+SpillFile::SpillFile(const std::string& folder, Bytes bytes, std::span<std::byte> staging, bool tries_direct)
     : folder_(folder), bytes_(round_up(bytes, kSpillBlock)), staging_(staging) {
   ensure(static_cast<Bytes>(staging.size()) >= kSpillBlock && static_cast<Bytes>(staging.size()) % kSpillBlock == 0,
          "spill: found ", staging.size(), " bytes of staging, wanted whole blocks of ", kSpillBlock);
-  file_ = open_nameless(folder, O_DIRECT);
+  if (tries_direct) file_ = open_nameless(folder, O_DIRECT);
   is_direct_ = file_ >= 0;
-  if (file_ < 0 && errno == EINVAL) file_ = open_nameless(folder, 0);
+  if (!tries_direct || (file_ < 0 && errno == EINVAL)) file_ = open_nameless(folder, 0);
   require(file_ >= 0, "--spill ", folder,
           ": found no way to make a file there: ", static_cast<const char*>(std::strerror(errno)));
   const int code = posix_fallocate(file_, 0, bytes_);

@@ -14,8 +14,9 @@ namespace thimble {
 
 class SpillFile {
  public:
-  // UserError if the folder cannot take the file. `staging`: whole blocks of memory that start at a page.
-  SpillFile(const std::string& folder, Bytes bytes, std::span<std::byte> staging);
+  // UserError if the folder cannot take the file. `staging`: whole blocks of memory that start at a page. Direct I/O is
+  // tried first, unless a test wants the other way.
+  SpillFile(const std::string& folder, Bytes bytes, std::span<std::byte> staging, bool tries_direct = true);
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;

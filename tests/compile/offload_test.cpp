@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "support/small_run.h"
 
 namespace thimble {
@@ -27,28 +28,42 @@ CompileRequest offloading(CompileRequest request) {
 
 class Offloaded : public ::testing::TestWithParam<std::string> {};
 
+// A run under five arenas from the smallest with offload to the smallest without.
+void expect_same_bits_in_less(CompileRequest request) {
+  const Weights expected = run_request(request, kIterations);
+  const Bytes without = smallest_arena(request);
+  request = offloading(request);
+  const Bytes smallest = smallest_arena(request);
+  EXPECT_LT(smallest, without);
+  int spilling = 0;
+  for (int part = 0; part < 5; ++part) {
+    request.tensor_memory = smallest + (without - smallest) * part / 4;
+    const CompileResult result = compile(request, op_table(), cpu_kernels());
+    ASSERT_TRUE(result.compiled.has_value()) << *request.tensor_memory;
+    spilling += result.compiled->plans.spill_bytes > 0 ? 1 : 0;
+    EXPECT_LE(result.compiled->plans.arena_bytes, *request.tensor_memory);
+    EXPECT_EQ(run_compiled(*result.compiled, kIterations), expected)
+        << "arena " << *request.tensor_memory << ", " << result.compiled->point.strategy;
+  }
+  EXPECT_GE(spilling, 3);
+}
+
 TEST_P(Offloaded, NeedsLessMemoryAndGivesTheSameBits) {
   for (const std::int64_t microbatch : {6, 2, 4}) {
+    SCOPED_TRACE(join_text("microbatch ", microbatch));
     CompileRequest request = small_request(GetParam(), 6);
     request.microbatch = microbatch;
-    const Weights expected = run_request(request, kIterations);
-    const Bytes without = smallest_arena(request);
-    request = offloading(request);
-    const Bytes smallest = smallest_arena(request);
-    EXPECT_LT(smallest, without) << "microbatch " << microbatch;
-    int spilling = 0;
-    for (int part = 0; part < 5; ++part) {
-      request.tensor_memory = smallest + (without - smallest) * part / 4;
-      const CompileResult result = compile(request, op_table(), cpu_kernels());
-      ASSERT_TRUE(result.compiled.has_value()) << *request.tensor_memory;
-      spilling += result.compiled->plans.spill_bytes > 0 ? 1 : 0;
-      EXPECT_LE(result.compiled->plans.arena_bytes, *request.tensor_memory);
-      EXPECT_EQ(run_compiled(*result.compiled, kIterations), expected)
-          << "arena " << *request.tensor_memory << ", microbatch " << microbatch << ", "
-          << result.compiled->point.strategy;
-    }
-    EXPECT_GE(spilling, 3) << "microbatch " << microbatch;
+    expect_same_bits_in_less(request);
   }
+}
+
+// Its parameters are what is large; recomputation takes long to search here and has nothing to do with that.
+TEST(OffloadedResnet18, NeedsAThirdOfTheMemoryAndGivesTheSameBits) {
+  CompileRequest request = small_request("resnet18-gn", 4);
+  request.recompute = false;
+  request.microbatch = 2;
+  expect_same_bits_in_less(request);
+  EXPECT_LT(3 * smallest_arena(offloading(request)), smallest_arena(request));
 }
 
 TEST_P(Offloaded, GivesTheSameBitsWithEveryOptimizer) {
@@ -87,7 +102,7 @@ TEST_P(Offloaded, IsLeftAloneWhereItIsNotNeeded) {
   EXPECT_EQ(result.compiled->plans.staging.bytes, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, Offloaded, ::testing::Values("wrn10-1-gn", "wrn10-1", "resnet18-gn", "lenet-300-100"),
+INSTANTIATE_TEST_SUITE_P(Zoo, Offloaded, ::testing::Values("wrn10-1-gn", "wrn10-1", "lenet-300-100"),
                          [](const auto& test) {
                            std::string name = test.param;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -30,8 +30,6 @@ void check_request(const CompileRequest& request) {
           "--master none goes with --precision bf16");
   require(!request.changing || !request.tensor_memory,
           "--tensor-memory goes with a plan that stays; a budget that may change is one of the whole process");
-  require(!request.changing || !request.allowed.contains("offload"),
-          "--allow offload goes with a plan that stays, not with a budget that may change");
 }
 
 bool check_splitting(const CompileRequest& request, OpTable ops) {

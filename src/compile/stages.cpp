@@ -173,8 +173,9 @@ Stages::Planned Stages::plan(const NamedChoice& choice, const std::string& strat
   std::vector<ScheduledPhase> phases;
   for (std::size_t p = 0; p < schedules.size(); ++p) phases.push_back({selected_[p].get(), &schedules[p]});
   Planned planned;
-  planned.plans =
-      make_plan_set(phases, {.buffers = buffers(), .guard = request_.configuration.guard ? kGuardBytes : 0});
+  planned.plans = make_plan_set(phases, {.shares_spill = request_.changing && request_.allowed.contains("offload"),
+                                         .buffers = buffers(),
+                                         .guard = request_.configuration.guard ? kGuardBytes : 0});
   planned.point = summary_of(planned.plans, strategy);
   ReserveFacts& facts = planned.facts;
   facts = {
@@ -224,8 +225,7 @@ void Stages::verify(const PlanSet& plans) const {
 PackedPlans Stages::packed(const PlanSet& plans) const {
   const Configuration& configuration = request_.configuration;
   const bool has_buffers = configuration.poison || configuration.guard;
-  PackedPlans result;
-  result.arena_bytes = plans.arena_bytes;
+  PackedPlans result = pack_frame(plans);
   for (std::size_t p = 0; p < selected_.size(); ++p) {
     result.phases.push_back(
         pack(selected_[p]->graph(), plans.phases[p], has_buffers ? PackedBuffers::listed : PackedBuffers::left_out));

@@ -31,8 +31,8 @@ std::set<std::string> spilled_homes(std::span<const ScheduledPhase> phases) {
   return names;
 }
 
-void place_staging(std::span<const ScheduledPhase> phases, PlanSet& set) {
-  Bytes largest = 0;
+void place_staging(std::span<const ScheduledPhase> phases, const PlanOptions& options, PlanSet& set) {
+  Bytes largest = options.shares_spill ? kMostStaging : 0;
   for (const ScheduledPhase& phase : phases) {
     for (const SpillSlot& slot : phase.schedule->slots)
       largest = std::max(largest, phase.selected->graph().value(slot.value).type.bytes());
@@ -41,8 +41,14 @@ void place_staging(std::span<const ScheduledPhase> phases, PlanSet& set) {
   set.persistent_bytes = set.staging.bytes;
 }
 
+bool may_live_in_file(const PersistentPlace& persistent) {
+  const Role role = persistent.role;
+  const bool has_role = role == Role::parameter || role == Role::optimizer || role == Role::accumulator;
+  return has_role && persistent.type.layout == Layout::dense;
+}
+
 // Every persistent storage of every phase, once.
-void place_persistents(std::span<const ScheduledPhase> phases, PlanSet& set) {
+void place_persistents(std::span<const ScheduledPhase> phases, const PlanOptions& options, PlanSet& set) {
   const std::set<std::string> spilled = spilled_homes(phases);
   std::map<std::string, std::size_t> known;
   for (const ScheduledPhase& phase : phases) {
@@ -67,9 +73,10 @@ void place_persistents(std::span<const ScheduledPhase> phases, PlanSet& set) {
   std::sort(set.persistents.begin(), set.persistents.end(), lies_below);
   for (PersistentPlace& persistent : set.persistents) {
     const bool is_spilled = persistent.space == Space::spill;
-    Bytes& end = is_spilled ? set.spill_bytes : set.persistent_bytes;
-    persistent.place.offset = end;
-    end += round_up(persistent.place.bytes, is_spilled ? kSpillBlock : kAlignment);
+    persistent.place.offset = is_spilled ? set.spill_bytes : set.persistent_bytes;
+    const bool has_room = is_spilled || (options.shares_spill && may_live_in_file(persistent));
+    if (has_room) set.spill_bytes += round_up(persistent.place.bytes, kSpillBlock);
+    if (!is_spilled) set.persistent_bytes += round_up(persistent.place.bytes, kAlignment);
   }
 }
 
@@ -250,8 +257,8 @@ std::string storage_name(const Graph& graph, ValueId value) {
 
 PlanSet make_plan_set(std::span<const ScheduledPhase> phases, const PlanOptions& options) {
   PlanSet set;
-  place_staging(phases, set);
-  place_persistents(phases, set);
+  place_staging(phases, options, set);
+  place_persistents(phases, options, set);
   std::vector<PhasePlanner> planners;
   Bytes transient = 0, bound = 0;
   for (const ScheduledPhase& phase : phases) {
@@ -262,6 +269,9 @@ PlanSet make_plan_set(std::span<const ScheduledPhase> phases, const PlanOptions&
     set.phases.push_back(planner.run(std::max(bound, transient)));
     transient = std::max(transient, set.phases.back().transient_bytes);
   }
+  const bool spills = std::any_of(phases.begin(), phases.end(),
+                                  [](const ScheduledPhase& phase) { return !phase.schedule->slots.empty(); });
+  if (!spills) set.spill_bytes = 0;  // room that this plan leaves to others
   for (const PhasePlanner& planner : planners) set.spill_bytes = std::max(set.spill_bytes, planner.spill_end());
   set.arena_bytes = set.persistent_bytes + transient;
   set.lower_bound_bytes = set.persistent_bytes + bound;

@@ -26,13 +26,17 @@ std::uint32_t word_of(const PlannedStep& transfer) {
   return (starts ? kStartsTransfer : kWaitsForTransfer) | index;
 }
 
+std::uint32_t block_of(const Place& place) {
+  const Bytes block = place.offset / kSpillBlock;
+  ensure(place.offset % kSpillBlock == 0 && block <= std::numeric_limits<std::uint32_t>::max(),
+         "packed plan: a place in the spill file at ", place.offset, ", wanted a multiple of ", kSpillBlock);
+  return static_cast<std::uint32_t>(block);
+}
+
 PackedTransfer pack(const PlannedTransfer& transfer) {
-  const Bytes block = transfer.spill.offset / kSpillBlock;
-  ensure(transfer.spill.offset % kSpillBlock == 0 && block <= std::numeric_limits<std::uint32_t>::max(),
-         "packed plan: a place in the spill file at ", transfer.spill.offset, ", wanted a multiple of ", kSpillBlock);
   return {.bytes = transfer.arena.bytes,
           .unit = unit_of(transfer.arena),
-          .block = static_cast<std::uint32_t>(block),
+          .block = block_of(transfer.spill),
           .direction = transfer.direction};
 }
 
@@ -72,8 +76,22 @@ PackedPhase pack(const Graph& graph, const PhasePlan& plan, PackedBuffers buffer
   return packed;
 }
 
+PackedPlans pack_frame(const PlanSet& set) {
+  PackedPlans packed;
+  packed.persistent_bytes = set.persistent_bytes;
+  packed.arena_bytes = set.arena_bytes;
+  packed.spill_bytes = set.spill_bytes;
+  packed.persistents.reserve(set.persistents.size());
+  for (const PersistentPlace& persistent : set.persistents) {
+    const bool is_spilled = persistent.space == Space::spill;
+    packed.persistents.push_back(
+        {is_spilled ? block_of(persistent.place) : unit_of(persistent.place), persistent.space});
+  }
+  return packed;
+}
+
 Bytes PackedPlans::held_bytes() const {
-  Bytes bytes = static_cast<Bytes>(sizeof(PackedPlans));
+  Bytes bytes = static_cast<Bytes>(sizeof(PackedPlans) + persistents.size() * sizeof(PackedPlace));
   for (const PackedPhase& phase : phases) {
     bytes +=
         static_cast<Bytes>(sizeof(PackedPhase) + phase.words.size() * sizeof(phase.words[0]) +

@@ -52,11 +52,24 @@ enum class PackedBuffers : std::uint8_t { left_out, listed };
 
 PackedPhase pack(const Graph& graph, const PhasePlan& plan, PackedBuffers buffers);
 
+struct PackedPlace {
+  std::uint32_t unit = 0;  // in the spill file: the block
+  Space space = Space::arena;
+
+  Bytes offset() const { return Bytes{unit} * (space == Space::arena ? kPackedUnit : kSpillBlock); }
+};
+
 struct PackedPlans {
   std::vector<PackedPhase> phases;
+  std::vector<PackedPlace> persistents;  // in the order of the plan's
+  Bytes persistent_bytes = 0;            // of the arena
   Bytes arena_bytes = 0;
+  Bytes spill_bytes = 0;  // of the spill file; 0: there is none
 
   Bytes held_bytes() const;  // that these plans take themselves
 };
+
+// All but the phases.
+PackedPlans pack_frame(const PlanSet& set);
 
 }  // namespace thimble

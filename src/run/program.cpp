@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "run/relocate.h"
 
 namespace thimble {
 namespace {
@@ -38,12 +39,10 @@ Program::Program(std::span<const Selected> phases, const PlanSet& set, Arena& ar
     : arena_(arena), options_(options), mover_(mover) {
   ensure(phases.size() == set.phases.size() && arena.bytes() >= set.arena_bytes,
          "program: plan and arena do not belong together");
-  ensure(set.spill_bytes == 0 || (mover != nullptr && mover->file().bytes() >= set.spill_bytes),
-         "program: the plan wants a spill file of ", set.spill_bytes, " bytes");
   threads_ = phases.empty() ? 1 : phases[0].target.threads;
   add_phases(phases);
   const bool has_buffers = options.poison || options.guard > 0;
-  first_.arena_bytes = set.arena_bytes;
+  first_ = pack_frame(set);
   for (std::size_t p = 0; p < phases.size(); ++p) {
     const PackedBuffers buffers = has_buffers ? PackedBuffers::listed : PackedBuffers::left_out;
     first_.phases.push_back(pack(phases[p].graph(), set.phases[p], buffers));
@@ -61,22 +60,45 @@ void Program::add_phases(std::span<const Selected> phases) {
 void Program::enter(const PackedPlans& plans, std::span<const PersistentPlace> persistents) {
   ensure(arena_.bytes() >= plans.arena_bytes, "program: found an arena of ", arena_.bytes(), " bytes, wanted ",
          plans.arena_bytes);
+  ensure(plans.spill_bytes == 0 || (mover_ != nullptr && mover_->file().bytes() >= plans.spill_bytes),
+         "program: the plan wants a spill file of ", plans.spill_bytes, " bytes");
   for (BoundPhase& bound : phases_) {
     const auto same = std::find_if(plans.phases.begin(), plans.phases.end(),
                                    [&](const PackedPhase& packed) { return packed.phase == bound.phase; });
     bound.plan = same == plans.phases.end() ? nullptr : &*same;
   }
-  persistents_.clear();
-  for (const PersistentPlace& persistent : persistents) {
-    const bool is_spilled = persistent.space == Space::spill;
-    std::byte* data = is_spilled ? nullptr : arena_.data() + persistent.place.offset;
-    persistents_.push_back({persistent.name,
-                            persistent.role,
-                            {data, persistent.type.dtype, persistent.type.shape},
-                            is_spilled ? persistent.place.offset : -1});
+  ensure(plans.persistents.size() == persistents.size(), "program: found ", plans.persistents.size(),
+         " places for persistent values, wanted ", persistents.size());
+  std::vector<Persistent> to;
+  to.reserve(persistents.size());
+  for (std::size_t p = 0; p < persistents.size(); ++p) {
+    const PackedPlace& place = plans.persistents[p];
+    const Type& type = persistents[p].type;
+    const bool is_spilled = place.space == Space::spill;
+    std::byte* data = is_spilled ? nullptr : arena_.data() + place.offset();
+    to.push_back(
+        {persistents[p].name, persistents[p].role, {data, type.dtype, type.shape}, is_spilled ? place.offset() : -1});
   }
+  move_persistents(std::move(to));
   if (options_.guard > 0) set_guards();
   if (&plans != &first_) first_ = {};
+}
+
+void Program::move_persistents(std::vector<Persistent> to) {
+  std::vector<Relocation> moves;
+  for (std::size_t p = 0; p < to.size(); ++p) {
+    // Plans of one microbatch have the same values in the same order.
+    const bool is_at_p = p < persistents_.size() && persistents_[p].name == to[p].name;
+    const auto from = is_at_p ? persistents_.begin() + static_cast<std::ptrdiff_t>(p)
+                              : std::find_if(persistents_.begin(), persistents_.end(),
+                                             [&](const Persistent& known) { return known.name == to[p].name; });
+    if (from == persistents_.end()) continue;
+    moves.push_back({{static_cast<std::byte*>(from->view.data), from->spill_offset},
+                     {static_cast<std::byte*>(to[p].view.data), to[p].spill_offset},
+                     to[p].view.shape.count() * bytes_of(to[p].view.dtype)});
+  }
+  relocate(moves, mover_ == nullptr ? nullptr : &mover_->file());
+  persistents_ = std::move(to);
 }
 
 const KernelState* Program::state_for(const Selected& selected, NodeId id) {

@@ -28,8 +28,9 @@ class Program {
   // Kernels for phases that only plans entered later know.
   void add_phases(std::span<const Selected> phases);
 
-  // Runs by these plans from now on; the arena must be large enough, and `plans` must outlive their use. Between phases
-  // only. Everything that persists must lie where it does now.
+  // Runs by these plans from now on; the arena must be large enough for both the old ones and these, and `plans` must
+  // outlive their use. Between phases only. `persistents` say what lies at the packed places, in their order; what the
+  // old plans have elsewhere moves there. UserError if the spill file fails.
   void enter(const PackedPlans& plans, std::span<const PersistentPlace> persistents);
 
   int phase_index(const Phase& phase) const;  // -1 if there is no such phase in the present plan
@@ -78,6 +79,7 @@ class Program {
   };
 
   BoundPhase bind(const Selected& selected);
+  void move_persistents(std::vector<Persistent> to);
   std::uint32_t type_index(const Type& type);
   const KernelState* state_for(const Selected& selected, NodeId node);
   std::byte* at(std::uint32_t unit) const { return arena_.data() + unit * kPackedUnit; }

@@ -177,6 +177,10 @@ bool may_spill(const Graph& graph, ValueId id) {
 }
 
 void add_transfers(const Selected& selected, const Offload& offload, PhaseSchedule& schedule) {
+  // A search judges tens of thousands of schedules, most of them without.
+  const bool has_loads = std::any_of(schedule.instances.begin(), schedule.instances.end(),
+                                     [](const Instance& instance) { return instance.loaded_from >= 0; });
+  if (!has_loads && !offload.has_homes()) return;
   std::vector<Move> moves = MoveFinder(selected, offload, schedule).run();
   if (moves.empty()) return;
   place_moves(selected, offload, schedule, moves);

@@ -69,6 +69,7 @@ class Session {
 
   std::vector<BoundTurn> bind(const std::vector<PhaseTurn>& turns) const;
   void bind_turns();
+  void enter_plans(const Rung& rung);
   void follow_plan();  // views and turns as the program's present plan has them
   void run_turn(const BoundTurn& turn, const RunScalars& scalars, BatchResult& sum);
 

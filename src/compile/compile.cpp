@@ -63,7 +63,7 @@ class Compiler {
       all = all_points(*stages, request_, request_.recompute && is_constrained());
       known_ = all;
     } else {
-      all = transferred(*stages, known_);
+      all = transferred(*stages, request_, known_);
     }
     stages->add_evaluation(evaluation_limit(all));
     std::vector<NamedPoint> front = unbeaten(std::move(all));

@@ -46,7 +46,7 @@ class LadderMaker {
   void add(std::int64_t microbatch, int rung_count) {
     auto stages = std::make_unique<Stages>(request_, microbatch, ops_, kernels_);
     std::vector<NamedPoint> all =
-        known_.empty() ? all_points(*stages, request_, request_.recompute) : transferred(*stages, known_);
+        known_.empty() ? all_points(*stages, request_, request_.recompute) : transferred(*stages, request_, known_);
     if (known_.empty()) known_ = all;
     stages->add_evaluation(evaluation_limit(all));
     for (NamedPoint& point : thinned(unbeaten(std::move(all)), rung_count)) add_rung(*stages, std::move(point));

@@ -19,10 +19,24 @@ std::vector<FrontPoint> recompute_front(const Stages& stages, bool recompute) {
   return {{std::move(keep), evaluation.peak, evaluation.seconds, 0, "keep all"}};
 }
 
-}  // namespace
+// The choices of another microbatch, without those that spill, judged for this one.
+std::vector<FrontPoint> judged_anew(const Stages& stages, const std::vector<NamedPoint>& known) {
+  std::vector<FrontPoint> points;
+  for (const NamedPoint& point : known) {
+    if (point.choice.spills()) continue;
+    std::vector<Keep> keep = stages.on_busiest(point.choice.keep);
+    const Evaluation evaluation = evaluate(stages.busiest(), keep, stages.buffers());
+    points.push_back(
+        {std::move(keep), evaluation.peak, evaluation.seconds, evaluation.recompute_flops_ratio, point.strategy});
+  }
+  std::stable_sort(points.begin(), points.end(),
+                   [](const FrontPoint& a, const FrontPoint& b) { return a.seconds < b.seconds; });
+  return points;
+}
 
-std::vector<NamedPoint> all_points(const Stages& stages, const CompileRequest& request, bool recompute) {
-  const std::vector<FrontPoint> front = recompute_front(stages, recompute);
+// The front itself and, where that is allowed, what offload makes of it.
+std::vector<NamedPoint> with_offload(const Stages& stages, const CompileRequest& request,
+                                     const std::vector<FrontPoint>& front) {
   const Bytes persistent = stages.persistent_bytes();
   std::vector<NamedPoint> points;
   for (const FrontPoint& point : front) {
@@ -38,16 +52,15 @@ std::vector<NamedPoint> all_points(const Stages& stages, const CompileRequest& r
   return points;
 }
 
-std::vector<NamedPoint> transferred(const Stages& stages, const std::vector<NamedPoint>& known) {
-  std::vector<NamedPoint> points;
-  for (const NamedPoint& point : known) {
-    const std::vector<Keep> keep = stages.on_busiest(point.choice.keep);
-    const Offload offload = stages.on_busiest(point.choice);
-    const Evaluation evaluation = evaluate(stages.busiest(), keep, stages.buffers(), offload);
-    const Bytes resident = resident_bytes(stages.busiest(), keep, offload, stages.persistent_bytes());
-    points.push_back({point.choice, resident, evaluation.peak, evaluation.seconds, point.strategy});
-  }
-  return points;
+}  // namespace
+
+std::vector<NamedPoint> all_points(const Stages& stages, const CompileRequest& request, bool recompute) {
+  return with_offload(stages, request, recompute_front(stages, recompute));
+}
+
+std::vector<NamedPoint> transferred(const Stages& stages, const CompileRequest& request,
+                                    const std::vector<NamedPoint>& known) {
+  return with_offload(stages, request, judged_anew(stages, known));
 }
 
 std::vector<NamedPoint> unbeaten(std::vector<NamedPoint> points) {

@@ -23,8 +23,10 @@ struct NamedPoint {
 // with it.
 std::vector<NamedPoint> all_points(const Stages& stages, const CompileRequest& request, bool recompute);
 
-// The same choices judged for another microbatch.
-std::vector<NamedPoint> transferred(const Stages& stages, const std::vector<NamedPoint>& known);
+// The same choices of what to recompute judged for another microbatch; what is worth spilling there is searched anew,
+// since a smaller one moves parameters and optimizer state more often beside fewer activations.
+std::vector<NamedPoint> transferred(const Stages& stages, const CompileRequest& request,
+                                    const std::vector<NamedPoint>& known);
 
 // Sorted from fastest to smallest, beaten ones left out.
 std::vector<NamedPoint> unbeaten(std::vector<NamedPoint> points);

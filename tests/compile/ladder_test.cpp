@@ -128,13 +128,13 @@ TEST(Ladder, MicrobatchesChangeOnlyWithLeaveToSplit) {
   EXPECT_THROW(compiled(request), UserError);
 }
 
-void expect_the_same_weights_from_every_rung(CompileRequest request) {
+void expect_the_same_weights(CompileRequest request, std::size_t every) {
   request.changing = false;
   const CompileResult plain = compiled(request);
   const Weights wanted = run_compiled(*plain.compiled, 2);
   request.changing = true;
   const CompileResult all = compiled(request);
-  for (std::size_t r = 0; r < all.compiled->ladder.rungs.size(); ++r) {
+  for (std::size_t r = 0; r < all.compiled->ladder.rungs.size(); r += every) {
     request.memory = all.compiled->ladder.rungs[r].point.process_bytes;
     const CompileResult one = compiled(request);
     ASSERT_EQ(one.compiled->ladder.start, r);
@@ -144,9 +144,9 @@ void expect_the_same_weights_from_every_rung(CompileRequest request) {
 
 TEST(Ladder, EveryRungGivesTheSameWeights) {
   CompileRequest request = changing_request();
-  expect_the_same_weights_from_every_rung(request);
+  expect_the_same_weights(request, 1);
   request.allowed.insert("offload");
-  expect_the_same_weights_from_every_rung(request);
+  expect_the_same_weights(request, 3);
 }
 
 }  // namespace

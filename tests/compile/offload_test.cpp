@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 #include "support/small_run.h"
@@ -14,7 +15,7 @@ using testing::run_request;
 using testing::small_request;
 using testing::Weights;
 
-constexpr int kIterations = 3;
+constexpr int kIterations = 2;
 
 Bytes smallest_arena(CompileRequest request) {
   request.tensor_memory = 1;
@@ -28,7 +29,7 @@ CompileRequest offloading(CompileRequest request) {
 
 class Offloaded : public ::testing::TestWithParam<std::string> {};
 
-// A run under five arenas from the smallest with offload to the smallest without.
+// A run under three arenas from the smallest with offload to the smallest without.
 void expect_same_bits_in_less(CompileRequest request) {
   const Weights expected = run_request(request, kIterations);
   const Bytes without = smallest_arena(request);
@@ -36,8 +37,8 @@ void expect_same_bits_in_less(CompileRequest request) {
   const Bytes smallest = smallest_arena(request);
   EXPECT_LT(smallest, without);
   int spilling = 0;
-  for (int part = 0; part < 5; ++part) {
-    request.tensor_memory = smallest + (without - smallest) * part / 4;
+  for (int part = 0; part < 3; ++part) {
+    request.tensor_memory = smallest + (without - smallest) * part / 2;
     const CompileResult result = compile(request, op_table(), cpu_kernels());
     ASSERT_TRUE(result.compiled.has_value()) << *request.tensor_memory;
     spilling += result.compiled->plans.spill_bytes > 0 ? 1 : 0;
@@ -45,11 +46,11 @@ void expect_same_bits_in_less(CompileRequest request) {
     EXPECT_EQ(run_compiled(*result.compiled, kIterations), expected)
         << "arena " << *request.tensor_memory << ", " << result.compiled->point.strategy;
   }
-  EXPECT_GE(spilling, 3);
+  EXPECT_GE(spilling, 2);
 }
 
 TEST_P(Offloaded, NeedsLessMemoryAndGivesTheSameBits) {
-  for (const std::int64_t microbatch : {6, 2, 4}) {
+  for (const std::int64_t microbatch : {6, 4}) {
     SCOPED_TRACE(join_text("microbatch ", microbatch));
     CompileRequest request = small_request(GetParam(), 6);
     request.microbatch = microbatch;
@@ -80,13 +81,10 @@ TEST_P(Offloaded, GivesTheSameBitsWithEveryOptimizer) {
 
 // Gradients that wait for the norm of all may wait in the file, and what a second pass reads is loaded once more.
 TEST_P(Offloaded, GivesTheSameBitsWithClipping) {
-  for (const std::int64_t microbatch : {6, 4}) {
-    SCOPED_TRACE(join_text("microbatch ", microbatch));
-    CompileRequest request = small_request(GetParam(), 6);
-    request.optimizer.clip_norm = 0.1;
-    request.microbatch = microbatch;
-    expect_same_bits_in_less(request);
-  }
+  CompileRequest request = small_request(GetParam(), 4);
+  request.optimizer.clip_norm = 0.1;
+  request.microbatch = 4;
+  expect_same_bits_in_less(request);
 }
 
 TEST_P(Offloaded, GivesTheSameBitsInEveryConfigurationThatOnlyMovesMemory) {
@@ -111,6 +109,32 @@ TEST_P(Offloaded, IsLeftAloneWhereItIsNotNeeded) {
   const CompileResult result = compile(request, op_table(), cpu_kernels());
   EXPECT_EQ(result.compiled->plans.spill_bytes, 0);
   EXPECT_EQ(result.compiled->plans.staging.bytes, 0);
+}
+
+// What is worth spilling depends on how often it moves, so each microbatch has its own answer.
+TEST(OffloadedMicrobatch, IsTheFastestOfAllThatFit) {
+  CompileRequest request = offloading(small_request("wrn10-1-gn", 8));
+  request.recompute = false;
+  request.microbatch = 8;
+  const Bytes most = smallest_arena(request), least = smallest_arena([&] {
+                                                CompileRequest one = request;
+                                                one.microbatch = 1;
+                                                return one;
+                                              }());
+  ASSERT_LT(least, most);
+  for (int part = 0; part < 4; ++part) {
+    request.tensor_memory = least + (most - least) * part / 3;
+    double fastest = std::numeric_limits<double>::infinity();
+    for (const std::int64_t size : {8, 4, 2, 1}) {
+      request.microbatch = size;
+      const CompileResult result = compile(request, op_table(), cpu_kernels());
+      if (result.compiled) fastest = std::min(fastest, result.compiled->point.seconds);
+    }
+    request.microbatch.reset();
+    const CompileResult chosen = compile(request, op_table(), cpu_kernels());
+    ASSERT_TRUE(chosen.compiled);
+    EXPECT_EQ(chosen.compiled->point.seconds, fastest) << "arena " << *request.tensor_memory;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, Offloaded, ::testing::Values("wrn10-1-gn", "wrn10-1", "lenet-300-100"),

@@ -259,18 +259,21 @@ TEST(Changes, MoveHomesBetweenArenaAndSpillFile) {
 
 TEST(Changes, OfTheMicrobatchAndOfHomesGoTogether) {
   const TempFolder folder(fast_parent());
+  const TinyDataset dataset(64);
   TrainOptions options = changing_run(folder / "steady");
-  options.compile.microbatch = 8;
+  options.compile.batch = 32;
+  options.compile.microbatch = 32;
   options.learning_rate.peak = 0.005;
-  run(options);
+  options.iterations = 8;
+  run(options, dataset);
   options.out_folder = folder / "changing";
   options.compile.allowed = {"microbatch-change"};
   allow_offload(options, folder.path());
-  const Range range = range_of(options);
+  const Range range = range_of(options, dataset);
   Script script;
   script.budget_at = [&](std::int64_t boundary) { return std::optional(random_budget(range, boundary)); };
   ChangeRecorder recorder;
-  EXPECT_EQ(run_with(options, script, recorder).iterations, 20);
+  EXPECT_EQ(run_with(options, script, recorder, dataset).iterations, 8);
   std::set<std::int64_t> sizes;
   for (const BudgetSegment& segment : recorder.segments) sizes.insert(segment.microbatch);
   EXPECT_GT(sizes.size(), 1U) << "the microbatch never changed";

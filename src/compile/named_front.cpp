@@ -39,6 +39,7 @@ std::vector<NamedPoint> with_offload(const Stages& stages, const CompileRequest&
                                      const std::vector<FrontPoint>& front) {
   const Bytes persistent = stages.persistent_bytes();
   std::vector<NamedPoint> points;
+  points.reserve(front.size());
   for (const FrontPoint& point : front) {
     points.push_back(
         {{.keep = stages.by_name(point.keep)}, persistent, point.live_bytes, point.seconds, point.strategy});

@@ -199,6 +199,7 @@ Status Program::run(int index, const RunScalars& scalars) const noexcept {
 
 // Transfers are numbered in the order of their starts, so the mover's number follows from the phase's first.
 Status Program::run_transfer(const PackedPhase& plan, std::uint32_t word, std::uint64_t first) const noexcept {
+  if (mover_ == nullptr) return Status::failed;  // never: a plan with transfers is not entered without
   const std::uint32_t index = word & kTransferIndex;
   if (is_wait(word)) return mover_->wait(first + index);
   const PackedTransfer& transfer = plan.transfers[index];

@@ -37,6 +37,8 @@ std::vector<Trial> make_trials(const CompileRequest& request, OpTable ops) {
   if (request.recompute != Recompute::automatic)
     add("--recompute auto", [](CompileRequest& r) { r.recompute = Recompute::automatic; });
   if (request.microbatch) add("--microbatch auto", [](CompileRequest& r) { r.microbatch.reset(); });
+  if (!request.allowed.contains("offload"))
+    add("--allow offload --spill DIR", [](CompileRequest& r) { r.allowed.insert("offload"); });
   const bool coupled = is_coupled(request, ops);
   if (coupled && !request.allowed.contains("microbatch-norm")) {
     if (has_group_norm_twin(request.model.name)) {

@@ -57,9 +57,14 @@ constexpr OptionDef kOptions[] = {
      "comparison: Chen's segments, checkpoints at blocks, Sage's eviction, greedy eviction (default auto)",
      kPlanning, memory},
     {"allow", list, "LEVER,...",
-     "levers that change the result, by name: microbatch-norm (batch norm's statistics are taken over each "
-     "microbatch), "
-     "microbatch-change (a budget that changes may change the microbatch)",
+     "levers by name: microbatch-norm (batch norm's statistics are taken over each microbatch, which changes the "
+     "result), microbatch-change (a budget that changes may change the microbatch, and so the order of sums), offload "
+     "(values wait in a file, which changes nothing)",
+     kPlanning, memory},
+    {"spill", text, "DIR",
+     "with --allow offload: folder for the spill file, on a disk with room for what the plan says", kTrainAndPlan,
+     memory},
+    {"spill-bandwidth", text, "SIZE", "bytes a second that predictions take for the spill file (default 500MB)",
      kPlanning, memory},
     {"precision", word, "f32|bf16", "of activations and their gradients (default f32)", kCompiling, memory},
     {"master", word, "f32|none",

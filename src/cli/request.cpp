@@ -91,11 +91,12 @@ Target make_target(const Arguments& arguments) {
 }
 
 std::set<std::string> allowed_levers(const Arguments& arguments) {
-  static const std::vector<std::string> kLevers = {"microbatch-norm", "microbatch-change"};
+  static const std::vector<std::string> kLevers = {"microbatch-norm", "microbatch-change", "offload"};
   const std::vector<std::string> given = arguments.list("allow");
   for (const std::string& lever : given) {
     require(std::find(kLevers.begin(), kLevers.end(), lever) != kLevers.end(), arguments.where("allow"),
-            ": there is no lever '", lever, "'", hint(lever, kLevers), " Known: microbatch-norm, microbatch-change");
+            ": there is no lever '", lever, "'", hint(lever, kLevers),
+            " Known: microbatch-norm, microbatch-change, offload");
   }
   return {given.begin(), given.end()};
 }
@@ -227,6 +228,12 @@ CompileRequest make_request(const Arguments& arguments, const Dataset* dataset) 
   require(request.sparsity > 0 || !arguments.has("sparse-method"), arguments.where("sparse-method"),
           ": goes with --sparsity, such as --sparsity 0.8");
   request.allowed = allowed_levers(arguments);
+  for (const std::string_view name : {"spill", "spill-bandwidth"}) {
+    require(request.allowed.contains("offload") || !arguments.has(name), arguments.where(name),
+            ": goes with --allow offload");
+  }
+  if (const GivenValue* bandwidth = arguments.find("spill-bandwidth"); bandwidth != nullptr)
+    request.spill_bandwidth = static_cast<double>(size_from(bandwidth->text, bandwidth->where, ""));
   request.target = make_target(arguments);
   if (dataset != nullptr) request.loading_bytes = loading_bytes(*dataset, request.target.threads);
   request.recompute = recompute_from_name(arguments.text("recompute", "auto"));
@@ -259,6 +266,9 @@ TrainOptions make_train_options(const Arguments& arguments, const Dataset& datas
   options.resume = arguments.has("resume");
   options.out_folder = options.resume ? arguments.text("resume", "") : arguments.text("out", "");
   options.initial_weights = arguments.text("weights", "");
+  options.spill_folder = arguments.text("spill", "");
+  require(!options.compile.allowed.contains("offload") || !options.spill_folder.empty(), arguments.where("allow"),
+          ": offload found no folder for its file, wanted --spill DIR");
   options.sparse.method = arguments.text("sparse-method", "dsr") == "static" ? SparseOptions::Method::fixed
                                                                              : SparseOptions::Method::dynamic;
   return options;

@@ -27,8 +27,8 @@ class Compiler {
       result.compiled = best_stages_->finish(std::move(*best_));
     } else {
       Stages stages(request_, smallest_size_, ops_, kernels_);
-      stages.add_evaluation(smallest_.live_bytes);
-      Stages::Planned planned = stages.plan(smallest_.holding, smallest_.strategy);
+      stages.add_evaluation(smallest_evaluation_);
+      Stages::Planned planned = stages.plan(smallest_.choice, smallest_.strategy);
       result.smallest_tensor_bytes = planned.point.arena_bytes;
       result.smallest_memory = planned.point.arena_bytes + planned.reserve.total();
       result.smallest_microbatch = planned.point.microbatch;
@@ -39,23 +39,27 @@ class Compiler {
   }
 
  private:
-  // A smaller microbatch repeats per-step costs more often; it can win only if the larger one had to recompute.
-  bool could_be_faster(std::int64_t) const { return best_->point.recompute_flops_ratio > 0; }
+  // A smaller microbatch repeats per-step costs more often; it can win only if the larger one had to recompute or wait.
+  bool could_be_faster(std::int64_t) const {
+    return best_->point.recompute_flops_ratio > 0 || best_->point.spill_bytes > 0;
+  }
 
   void consider(std::int64_t size) {
     auto stages = std::make_shared<Stages>(request_, size, ops_, kernels_);
-    std::vector<NamedPoint> front;
+    std::vector<NamedPoint> all;
     if (known_.empty() || request_.microbatch) {
       // Without a budget the fastest point is the one that recomputes nothing: no search needed.
-      front = full_front(*stages, is_constrained() ? request_.recompute : Recompute::none);
-      known_ = front;
+      all = all_points(*stages, request_, is_constrained() ? request_.recompute : Recompute::none);
+      known_ = all;
     } else {
-      front = transferred_front(*stages, known_);
+      all = transferred(*stages, request_, known_);
     }
-    stages->add_evaluation(front.back().live_bytes);
+    const Bytes evaluation = evaluation_limit(all);
+    stages->add_evaluation(evaluation);
+    std::vector<NamedPoint> front = unbeaten(std::move(all));
     for (const NamedPoint& point : front) {
-      if (!may_fit(*stages, point)) continue;
-      Stages::Planned planned = stages->plan(point.holding, point.strategy);
+      if (!may_fit(point)) continue;
+      Stages::Planned planned = stages->plan(point.choice, point.strategy);
       if (!fits(planned)) continue;
       if (!best_ || planned.point.seconds < best_->point.seconds) {
         best_ = std::move(planned);
@@ -63,15 +67,14 @@ class Compiler {
       }
       break;  // the front is sorted: whatever follows is slower
     }
-    if (!best_) note_smallest(*stages, size, std::move(front.back()));
+    if (!best_) note_smallest(size, evaluation, std::move(front.back()));
   }
 
   // Placed only if nothing fits; until then what is alive says enough, and its stages, made again if it comes to that,
   // do not lie beside those of the next size: a small arena with its reserve is hardly more than what planning holds.
-  void note_smallest(const Stages& stages, std::int64_t size, NamedPoint point) {
-    const Bytes bytes = stages.persistent_bytes() + point.live_bytes;
-    if (smallest_size_ > 0 && bytes >= smallest_bytes_) return;
-    smallest_bytes_ = bytes;
+  void note_smallest(std::int64_t size, Bytes evaluation, NamedPoint point) {
+    if (smallest_size_ > 0 && point.arena_bytes() >= smallest_.arena_bytes()) return;
+    smallest_evaluation_ = evaluation;
     smallest_ = std::move(point);
     smallest_size_ = size;
   }
@@ -86,9 +89,9 @@ class Compiler {
   }
 
   // A cheap test before a plan is made: live bytes bound the arena from below.
-  bool may_fit(const Stages& stages, const NamedPoint& point) const {
+  bool may_fit(const NamedPoint& point) const {
     if (!is_constrained()) return true;
-    const Bytes arena = stages.persistent_bytes() + point.live_bytes;
+    const Bytes arena = point.arena_bytes();
     return fits(arena, predict_reserve(
                            {.target = request_.target, .arena_bytes = arena, .loading_bytes = request_.loading_bytes}));
   }
@@ -99,7 +102,7 @@ class Compiler {
   std::vector<NamedPoint> known_;
   std::optional<Stages::Planned> best_;
   NamedPoint smallest_;
-  Bytes smallest_bytes_ = 0;
+  Bytes smallest_evaluation_ = 0;   // what its evaluation may take
   std::int64_t smallest_size_ = 0;  // its microbatch
   std::shared_ptr<Stages> best_stages_;
 };

@@ -39,7 +39,9 @@ struct CompileRequest {
   DType precision = DType::f32;
   Master master = Master::f32;
   double sparsity = 0;
-  std::set<std::string> allowed;  // levers the user allows by name: "microbatch-norm", "microbatch-change"
+  // Levers the user allows by name: "microbatch-norm", "microbatch-change", "offload".
+  std::set<std::string> allowed;
+  double spill_bandwidth = 500e6;  // bytes a second between arena and spill file, as predictions take it
   Target target;
   std::optional<Bytes> memory;         // budget of the whole process; none: unconstrained
   std::optional<Bytes> tensor_memory;  // budget of the arena alone, for comparison with papers; none: unconstrained

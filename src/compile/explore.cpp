@@ -12,15 +12,18 @@ constexpr Recompute kNamed[] = {Recompute::chen, Recompute::block, Recompute::sa
 
 std::optional<double> fastest_within(const std::vector<NamedPoint>& front, Bytes live_bytes) {
   for (const NamedPoint& point : front) {
-    if (point.live_bytes <= live_bytes) return point.seconds;
+    if (!point.choice.spills() && point.live_bytes <= live_bytes) return point.seconds;
   }
   return std::nullopt;
 }
 
-std::vector<StrategyRow> compare_strategies(const Stages& stages, const std::vector<NamedPoint>& front) {
+// Offload is another lever: here it is left out.
+std::vector<StrategyRow> compare_strategies(const Stages& stages, CompileRequest request,
+                                            const std::vector<NamedPoint>& front) {
+  request.allowed.erase("offload");
   std::vector<std::vector<NamedPoint>> named;
-  for (const Recompute family : kNamed) named.push_back(full_front(stages, family));
-  const Bytes most = front.front().live_bytes, least = front.back().live_bytes;
+  for (const Recompute family : kNamed) named.push_back(all_points(stages, request, family));
+  const Bytes most = front.front().live_bytes, least = evaluation_limit(front);
   const auto turns = static_cast<double>(stages.turn_count());
   std::vector<StrategyRow> rows;
   for (const double share : kShares) {
@@ -60,7 +63,7 @@ std::vector<PointSummary> place(std::vector<Candidate> candidates) {
       candidates, [](const Candidate& c) { return c.bytes; }, [](const Candidate& c) { return c.seconds; });
   std::vector<PointSummary> points;
   points.reserve(candidates.size());
-  for (const Candidate& c : candidates) points.push_back(c.stages->plan(c.point.holding, c.point.strategy).point);
+  for (const Candidate& c : candidates) points.push_back(c.stages->plan(c.point.choice, c.point.strategy).point);
   keep_front(
       points, [](const PointSummary& p) { return p.process_bytes; }, [](const PointSummary& p) { return p.seconds; });
   return points;
@@ -93,13 +96,14 @@ Exploration explore(const CompileRequest& request, OpTable ops, KernelTable kern
     sizes.push_back(std::make_unique<Stages>(request, size, ops, kernels));
     Stages& stages = *sizes.back();
     const bool is_first = known.empty();
-    std::vector<NamedPoint> front = is_first ? full_front(stages, request.recompute) : transferred_front(stages, known);
-    if (is_first && request.recompute == Recompute::automatic) result.rows = compare_strategies(stages, front);
-    if (is_first) known = front;
-    stages.add_evaluation(front.back().live_bytes);
+    std::vector<NamedPoint> all =
+        is_first ? all_points(stages, request, request.recompute) : transferred(stages, request, known);
+    if (is_first && request.recompute == Recompute::automatic) result.rows = compare_strategies(stages, request, all);
+    if (is_first) known = all;
+    stages.add_evaluation(evaluation_limit(all));
     const bool changes_result = stages.batch_coupled() && size < request.batch;
-    for (NamedPoint& point : front) {
-      const Bytes bytes = stages.persistent_bytes() + point.live_bytes;
+    for (NamedPoint& point : unbeaten(std::move(all))) {
+      const Bytes bytes = point.arena_bytes();
       const double seconds = point.seconds * static_cast<double>(stages.turn_count());
       (changes_result ? with_leave : free).push_back({&stages, std::move(point), bytes, seconds});
     }

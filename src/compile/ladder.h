@@ -13,12 +13,12 @@
 
 namespace thimble {
 
-// What all plans of one microbatch share. State lies at the same place in every layout.
+// What all plans of one microbatch share. State lies at the same place in every layout, unless it may wait in a spill
+// file: then every rung has its own places.
 struct LadderLayout {
   std::int64_t microbatch = 0;
   std::int64_t evaluation_samples = 0;
-  std::vector<PersistentPlace> persistents;
-  Bytes persistent_bytes = 0;
+  std::vector<PersistentPlace> persistents;  // as the first of its rungs has them
 };
 
 struct Rung {
@@ -35,6 +35,7 @@ struct Ladder {
 
   bool is_empty() const { return rungs.empty(); }
   Bytes largest_arena() const;
+  Bytes largest_spill() const;  // file; zero if no rung has one
   // The fastest rung that fits `budget`, of any microbatch or only of `layout`; none if there is no such rung.
   std::optional<std::size_t> find(std::optional<Bytes> budget, std::optional<std::size_t> layout = std::nullopt) const;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/error.h"
 #include "compile/check_request.h"
@@ -20,14 +21,18 @@ constexpr std::int64_t kMostMicrobatches = 8;  // a ladder of more would hold mo
 
 // The fastest point under each of `count` targets, each about the same factor below the one before.
 std::vector<NamedPoint> thinned(std::vector<NamedPoint> front, int count) {
-  const auto most = static_cast<double>(front.front().live_bytes), least = static_cast<double>(front.back().live_bytes);
+  // Above what every plan holds in any case.
+  Bytes base = front.front().resident_bytes;
+  for (const NamedPoint& point : front) base = std::min(base, point.resident_bytes);
+  const auto bytes_of = [&](const NamedPoint& point) { return static_cast<double>(point.arena_bytes() - base); };
+  const double most = bytes_of(front.front()), least = bytes_of(front.back());
   constexpr double kRounding = 1 + 1e-9;
   std::vector<NamedPoint> kept;
   std::size_t next = 0;
   for (int k = 0; k < count && next < front.size(); ++k) {
     const double target = most * std::pow(least / most, static_cast<double>(k) / (count - 1)) * kRounding;
-    if (!kept.empty() && static_cast<double>(kept.back().live_bytes) <= target) continue;
-    while (next + 1 < front.size() && static_cast<double>(front[next].live_bytes) > target) ++next;
+    if (!kept.empty() && bytes_of(kept.back()) <= target) continue;
+    while (next + 1 < front.size() && bytes_of(front[next]) > target) ++next;
     kept.push_back(std::move(front[next++]));
   }
   return kept;
@@ -40,11 +45,11 @@ class LadderMaker {
 
   void add(std::int64_t microbatch, int rung_count) {
     auto stages = std::make_unique<Stages>(request_, microbatch, ops_, kernels_);
-    std::vector<NamedPoint> front =
-        known_.empty() ? full_front(*stages, request_.recompute) : transferred_front(*stages, known_);
-    if (known_.empty()) known_ = front;
-    stages->add_evaluation(front.back().live_bytes);
-    for (NamedPoint& point : thinned(std::move(front), rung_count)) add_rung(*stages, std::move(point));
+    std::vector<NamedPoint> all =
+        known_.empty() ? all_points(*stages, request_, request_.recompute) : transferred(*stages, request_, known_);
+    if (known_.empty()) known_ = all;
+    stages->add_evaluation(evaluation_limit(all));
+    for (NamedPoint& point : thinned(unbeaten(std::move(all)), rung_count)) add_rung(*stages, std::move(point));
     stages_.push_back(std::move(stages));
   }
 
@@ -55,7 +60,7 @@ class LadderMaker {
     const Rung& rung = ladder_.rungs[ladder_.start];
     const Entry& entry = entries_[ladder_.start];
     Stages& stages = *stages_[rung.layout];
-    Stages::Planned planned = stages.plan(entry.choice.holding, entry.choice.strategy);
+    Stages::Planned planned = stages.plan(entry.point.choice, entry.point.strategy);
     planned.point = rung.point;
     planned.reserve = predict_reserve(entry.facts);
     Compiled compiled = stages.finish(std::move(planned));
@@ -80,17 +85,16 @@ class LadderMaker {
  private:
   struct Entry {
     Rung rung;
-    NamedPoint choice;
+    NamedPoint point;
     ReserveFacts facts;
   };
 
   void add_rung(const Stages& stages, NamedPoint point) {
-    Stages::Planned planned = stages.plan(point.holding, point.strategy);
+    Stages::Planned planned = stages.plan(point.choice, point.strategy);
     stages.verify(planned.plans);
     const std::size_t layout = stages_.size();
     if (ladder_.layouts.size() == layout) {
-      ladder_.layouts.push_back({stages.microbatch(), stages.evaluation_samples(), planned.plans.persistents,
-                                 planned.plans.persistent_bytes});
+      ladder_.layouts.push_back({stages.microbatch(), stages.evaluation_samples(), planned.plans.persistents});
     }
     check_places(planned.plans);
     Entry entry{{layout, std::move(planned.point), stages.packed(planned.plans)}, std::move(point), planned.facts};
@@ -98,22 +102,36 @@ class LadderMaker {
   }
 
   // What the verifier cannot see in one plan: that a move to another finds state, and sums over microbatches of the
-  // same size, where the plan before left them.
-  void check_places(const PlanSet& plans) const {
+  // same size, where the plan before left them, or can take them from there.
+  void check_places(const PlanSet& plans) {
+    const bool may_move = request_.allowed.contains("offload");
     for (const LadderLayout& layout : ladder_.layouts) {
       const bool is_own = &layout == &ladder_.layouts.back();
-      for (const PersistentPlace& known : layout.persistents) {
+      ensure(!is_own || layout.persistents.size() == plans.persistents.size(), "ladder: found ",
+             plans.persistents.size(), " persistent values, wanted ", layout.persistents.size());
+      for (std::size_t p = 0; p < layout.persistents.size(); ++p) {
+        const PersistentPlace& known = layout.persistents[p];
         if (!is_own && (known.role == Role::accumulator || known.role == Role::metric)) continue;
-        const PersistentPlace* place = plans.find(known.name);
-        ensure(place != nullptr && place->place == known.place && place->type == known.type, "ladder: '", known.name,
+        const PersistentPlace* place = is_own ? &plans.persistents[p] : plans.find(known.name);
+        ensure(place != nullptr && place->name == known.name && place->type == known.type, "ladder: '", known.name,
+               "' is not the same in every plan");
+        ensure(may_move || place->place == known.place, "ladder: '", known.name,
                "' does not lie at the same place in every plan");
       }
+    }
+    for (const PersistentPlace& persistent : plans.persistents) {
+      if (persistent.space != Space::spill) continue;
+      const Bytes offset = homes_.emplace(persistent.name, persistent.place.offset).first->second;
+      ensure(persistent.place.offset == offset, "ladder: '", persistent.name, "' found at ", persistent.place.offset,
+             " of the spill file, wanted at ", offset, " as in another plan");
     }
   }
 
   // Reserves with the whole ladder in them; what another rung beats is left out.
   void settle() {
     Bytes held = 0, resident = 0;
+    bool has_spill_file = false;
+    for (const Entry& entry : entries_) has_spill_file = has_spill_file || entry.rung.plans.spill_bytes > 0;
     for (const Entry& entry : entries_) held += entry.rung.plans.held_bytes();
     for (const LadderLayout& layout : ladder_.layouts)
       held += kHeldPerPersistent * static_cast<Bytes>(layout.persistents.size());
@@ -123,6 +141,7 @@ class LadderMaker {
     }
     for (Entry& entry : entries_) {
       entry.facts.ladder_bytes = held;
+      entry.facts.has_spill_file = has_spill_file;
       entry.facts.resident_kernel_bytes = resident;
       entry.rung.point.process_bytes = entry.rung.point.arena_bytes + predict_reserve(entry.facts).total();
     }
@@ -143,6 +162,7 @@ class LadderMaker {
   std::vector<NamedPoint> known_;
   std::vector<std::unique_ptr<Stages>> stages_;  // one a layout
   std::vector<Entry> entries_;
+  std::map<std::string, Bytes> homes_;  // in the spill file, by name
   Ladder ladder_;
 };
 

@@ -4,34 +4,81 @@
 
 #include "search/evaluate.h"
 #include "search/front.h"
+#include "search/offload.h"
 
 namespace thimble {
+namespace {
 
-std::vector<NamedPoint> full_front(const Stages& stages, Recompute recompute) {
+std::vector<FrontPoint> recompute_front(const Stages& stages, Recompute recompute) {
   SearchOptions options;
   options.recompute = recompute;
   options.buffers = stages.buffers();
+  return search_front(stages.busiest(), options);
+}
+
+// The choices of another microbatch, without those that spill, judged for this one.
+std::vector<FrontPoint> judged_anew(const Stages& stages, const std::vector<NamedPoint>& known) {
+  Judge judge(stages.busiest(), stages.buffers());
+  std::vector<FrontPoint> points;
+  for (const NamedPoint& point : known) {
+    if (point.choice.spills()) continue;
+    Holding holding = stages.on_busiest(point.choice.holding);
+    const Evaluation& evaluation = judge(holding);
+    points.push_back(
+        {std::move(holding), evaluation.peak, evaluation.seconds, evaluation.recompute_flops_ratio, point.strategy});
+  }
+  std::stable_sort(points.begin(), points.end(),
+                   [](const FrontPoint& a, const FrontPoint& b) { return a.seconds < b.seconds; });
+  return points;
+}
+
+// The front itself and, where that is allowed, what offload makes of it.
+std::vector<NamedPoint> with_offload(const Stages& stages, const CompileRequest& request,
+                                     const std::vector<FrontPoint>& front) {
+  const Bytes persistent = stages.persistent_bytes();
   std::vector<NamedPoint> points;
-  for (FrontPoint& point : search_front(stages.busiest(), options)) {
-    points.push_back({stages.by_name(point.holding), point.live_bytes, point.seconds, std::move(point.strategy)});
+  points.reserve(front.size());
+  for (const FrontPoint& point : front) {
+    points.push_back(
+        {{.holding = stages.by_name(point.holding)}, persistent, point.live_bytes, point.seconds, point.strategy});
+  }
+  if (!request.allowed.contains("offload")) return points;
+  const OffloadOptions options{stages.buffers(), persistent, request.spill_bandwidth};
+  for (OffloadPoint& point : search_offload(stages.busiest(), front, options)) {
+    NamedChoice choice{stages.by_name(point.holding), stages.by_name(point.offload), point.offload.ahead};
+    points.push_back({std::move(choice), point.resident_bytes, point.live_bytes, point.seconds, point.strategy});
   }
   return points;
 }
 
-std::vector<NamedPoint> transferred_front(const Stages& stages, const std::vector<NamedPoint>& known) {
-  std::vector<NamedPoint> points;
-  for (const NamedPoint& point : known) {
-    const Evaluation evaluation = evaluate(stages.busiest(), stages.on_busiest(point.holding), stages.buffers());
-    points.push_back({point.holding, evaluation.peak, evaluation.seconds, point.strategy});
-  }
+}  // namespace
+
+std::vector<NamedPoint> all_points(const Stages& stages, const CompileRequest& request, Recompute recompute) {
+  return with_offload(stages, request, recompute_front(stages, recompute));
+}
+
+std::vector<NamedPoint> transferred(const Stages& stages, const CompileRequest& request,
+                                    const std::vector<NamedPoint>& known) {
+  return with_offload(stages, request, judged_anew(stages, known));
+}
+
+std::vector<NamedPoint> unbeaten(std::vector<NamedPoint> points) {
   std::stable_sort(points.begin(), points.end(), [](const NamedPoint& a, const NamedPoint& b) {
-    return a.seconds != b.seconds ? a.seconds < b.seconds : a.live_bytes < b.live_bytes;
+    return a.seconds != b.seconds ? a.seconds < b.seconds : a.arena_bytes() < b.arena_bytes();
   });
   std::vector<NamedPoint> front;
   for (NamedPoint& point : points) {
-    if (front.empty() || point.live_bytes < front.back().live_bytes) front.push_back(std::move(point));
+    if (front.empty() || point.arena_bytes() < front.back().arena_bytes()) front.push_back(std::move(point));
   }
   return front;
+}
+
+Bytes evaluation_limit(const std::vector<NamedPoint>& points) {
+  Bytes least = points.front().live_bytes;
+  for (const NamedPoint& point : points) {
+    if (!point.choice.spills()) least = std::min(least, point.live_bytes);
+  }
+  return least;
 }
 
 }  // namespace thimble

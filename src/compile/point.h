@@ -15,6 +15,8 @@ struct PointSummary {
   Bytes process_bytes = 0;  // arena and reserve: the budget that this point needs
   double seconds = 0;       // predicted, for one iteration
   double recompute_flops_ratio = 0;
+  Bytes spill_bytes = 0;  // of the spill file; 0: everything stays in memory
+  Bytes moved_bytes = 0;  // between arena and spill file, in one iteration
   std::string strategy;
   std::vector<std::string> levers = {};  // those in use that change the result: "microbatch-norm", "bf16"...
 };

@@ -23,7 +23,7 @@ Reserve predict_reserve(const ReserveFacts& facts) {
   reserve.code = kCode + facts.resident_kernel_bytes;
   reserve.libraries = kLibraries;
   reserve.heap = kBaseHeap + kHeapPerStep * facts.step_count + facts.loading_bytes + facts.ladder_bytes;
-  reserve.stacks = kStackPerThread * (facts.target.threads + 1);
+  reserve.stacks = kStackPerThread * (facts.target.threads + 1 + (facts.has_spill_file ? 1 : 0));
   reserve.tables = round_up(facts.arena_bytes / kPageTableShare, 4096);
   const Bytes sum = reserve.code + reserve.libraries + reserve.heap + reserve.stacks + reserve.tables;
   const Bytes margin = std::max(kLeastMargin, sum / 20);

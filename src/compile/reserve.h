@@ -23,6 +23,7 @@ struct ReserveFacts {
   Bytes arena_bytes = 0;
   std::int64_t step_count = 0;      // of all phases
   Bytes loading_bytes = 0;          // the loader's buffers and what a data set holds: decoders, names
+  bool has_spill_file = false;      // and so one more thread
   Bytes resident_kernel_bytes = 0;  // code and descriptors that kernels hold outside the arena
   Bytes ladder_bytes = 0;           // other plans that are held ready
 };

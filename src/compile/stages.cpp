@@ -152,21 +152,63 @@ NamedHolding Stages::by_name(const Holding& holding) const {
 
 Holding Stages::on_busiest(const NamedHolding& named) const { return holding_for(busiest(), named); }
 
-Stages::Planned Stages::plan(const NamedHolding& named, const std::string& strategy) const {
+std::set<std::string> Stages::by_name(const Offload& offload) const {
+  std::set<std::string> names;
+  for (std::size_t v = 0; v < offload.homes.size(); ++v) {
+    if (offload.homes[v]) names.insert(busiest().selected().graph().value(ValueId{static_cast<std::int32_t>(v)}).name);
+  }
+  return names;
+}
+
+Offload Stages::on(const Scheduler& scheduler, const NamedChoice& choice) const {
+  const Graph& graph = scheduler.selected().graph();
+  Offload offload{.homes = {}, .ahead = choice.ahead, .bytes_per_second = request_.spill_bandwidth};
+  offload.homes.assign(static_cast<std::size_t>(graph.value_count()), false);
+  for (const std::string& name : choice.homes) {
+    const ValueId value = graph.find(name);
+    if (value.is_valid()) offload.homes[static_cast<std::size_t>(value.index)] = true;
+  }
+  return offload;
+}
+
+bool NamedChoice::spills() const {
+  return !homes.empty() || std::any_of(holding.keep.begin(), holding.keep.end(),
+                                       [](const auto& entry) { return entry.second == Keep::spill; });
+}
+
+Stages::Planned Stages::plan(const NamedChoice& choice, const std::string& strategy) const {
   std::vector<PhaseSchedule> schedules;
   for (const auto& scheduler : schedulers_) {
     const bool trains = scheduler->selected().training.phase.trains;
-    schedules.push_back(scheduler->make(trains ? holding_for(*scheduler, named) : Holding{scheduler->keep_all()}));
+    schedules.push_back(
+        scheduler->make(trains ? holding_for(*scheduler, choice.holding) : Holding{scheduler->keep_all()}));
+    add_transfers(scheduler->selected(), on(*scheduler, choice), schedules.back());
   }
   std::vector<ScheduledPhase> phases;
   for (std::size_t p = 0; p < schedules.size(); ++p) phases.push_back({selected_[p].get(), &schedules[p]});
   Planned planned;
-  planned.plans =
-      make_plan_set(phases, {.buffers = buffers(), .guard = request_.configuration.guard ? kGuardBytes : 0});
-  PointSummary& point = planned.point;
+  planned.plans = make_plan_set(phases, {.shares_spill = request_.changing && request_.allowed.contains("offload"),
+                                         .buffers = buffers(),
+                                         .guard = request_.configuration.guard ? kGuardBytes : 0});
+  planned.point = summary_of(planned.plans, strategy);
+  ReserveFacts& facts = planned.facts;
+  facts = {
+      .target = request_.target, .arena_bytes = planned.plans.arena_bytes, .loading_bytes = request_.loading_bytes};
+  facts.has_spill_file = planned.plans.spill_bytes > 0;
+  for (std::size_t p = 0; p < schedules.size(); ++p)
+    facts.step_count += static_cast<std::int64_t>(schedules[p].steps.size());
+  facts.resident_kernel_bytes = resident_kernel_bytes();
+  planned.reserve = predict_reserve(facts);
+  planned.point.process_bytes = planned.point.arena_bytes + planned.reserve.total();
+  return planned;
+}
+
+PointSummary Stages::summary_of(const PlanSet& plans, const std::string& strategy) const {
+  PointSummary point;
   point.microbatch = microbatch_;
-  point.arena_bytes = planned.plans.arena_bytes;
-  point.lower_bound_bytes = planned.plans.lower_bound_bytes;
+  point.arena_bytes = plans.arena_bytes;
+  point.lower_bound_bytes = plans.lower_bound_bytes;
+  point.spill_bytes = plans.spill_bytes;
   point.strategy = strategy;
   if (batch_coupled_ && microbatch_ < request_.batch) point.levers.emplace_back("microbatch-norm");
   if (request_.precision == DType::bf16) point.levers.emplace_back("bf16");
@@ -174,23 +216,16 @@ Stages::Planned Stages::plan(const NamedHolding& named, const std::string& strat
   if (request_.sparsity > 0) point.levers.emplace_back("sparsity");
   double flops = 0, recomputed = 0;
   for (const PhaseTurn& turn : turns_) {
-    for (const PhasePlan& plan : planned.plans.phases) {
+    for (const PhasePlan& plan : plans.phases) {
       if (plan.phase != turn.phase) continue;
       point.seconds += plan.seconds;
       flops += plan.flops;
       recomputed += plan.recompute_flops;
+      for (const PlannedTransfer& transfer : plan.transfers) point.moved_bytes += transfer.arena.bytes;
     }
   }
   point.recompute_flops_ratio = recomputed / std::max(flops - recomputed, 1.0);
-  ReserveFacts& facts = planned.facts;
-  facts = {
-      .target = request_.target, .arena_bytes = planned.plans.arena_bytes, .loading_bytes = request_.loading_bytes};
-  for (std::size_t p = 0; p < schedules.size(); ++p)
-    facts.step_count += static_cast<std::int64_t>(schedules[p].steps.size());
-  facts.resident_kernel_bytes = resident_kernel_bytes();
-  planned.reserve = predict_reserve(facts);
-  point.process_bytes = point.arena_bytes + planned.reserve.total();
-  return planned;
+  return point;
 }
 
 void Stages::verify(const PlanSet& plans) const {
@@ -208,8 +243,7 @@ void Stages::verify(const PlanSet& plans) const {
 PackedPlans Stages::packed(const PlanSet& plans) const {
   const Configuration& configuration = request_.configuration;
   const bool has_buffers = configuration.poison || configuration.guard;
-  PackedPlans result;
-  result.arena_bytes = plans.arena_bytes;
+  PackedPlans result = pack_frame(plans);
   for (std::size_t p = 0; p < selected_.size(); ++p) {
     result.phases.push_back(
         pack(selected_[p]->graph(), plans.phases[p], has_buffers ? PackedBuffers::listed : PackedBuffers::left_out));

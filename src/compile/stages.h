@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "compile/compile.h"
+#include "schedule/transfers.h"
 
 namespace thimble {
 
@@ -17,6 +18,15 @@ struct NamedHolding {
   };
   std::map<std::string, Keep> keep;  // values that are not simply kept
   std::vector<NamedGap> gaps;
+};
+
+// What a plan keeps, recomputes and spills, by name.
+struct NamedChoice {
+  NamedHolding holding;
+  std::set<std::string> homes = {};  // persistent values that live in the spill file
+  int ahead = 0;                     // as in Offload
+
+  bool spills() const;
 };
 
 class Stages {
@@ -36,6 +46,7 @@ class Stages {
 
   NamedHolding by_name(const Holding& holding) const;  // from the busiest phase's values
   Holding on_busiest(const NamedHolding& named) const;
+  std::set<std::string> by_name(const Offload& offload) const;
 
   // Adds evaluation phases of at most `limit` live bytes; their size depends on the front, never on a budget.
   void add_evaluation(Bytes limit);
@@ -46,7 +57,7 @@ class Stages {
     ReserveFacts facts;
     Reserve reserve;
   };
-  Planned plan(const NamedHolding& named, const std::string& strategy) const;
+  Planned plan(const NamedChoice& choice, const std::string& strategy) const;
 
   void verify(const PlanSet& plans) const;  // InternalError if a plan does not do what its phase demands
   PackedPlans packed(const PlanSet& plans) const;
@@ -61,6 +72,8 @@ class Stages {
 
  private:
   void add_phase(const Phase& phase);
+  Offload on(const Scheduler& scheduler, const NamedChoice& choice) const;
+  PointSummary summary_of(const PlanSet& plans, const std::string& strategy) const;
 
   const CompileRequest& request_;
   std::int64_t microbatch_;

@@ -27,13 +27,19 @@ inline Bytes BufferMaker::bytes(std::int32_t instance) const {
   return graph_.values[at(schedule_->instances[at(instance)].value.index)].bytes;
 }
 
+inline Bytes BufferMaker::workspace_of(const Step& step) const {
+  return step.kind == StepKind::run ? graph_.nodes[at(step.node.index)].workspace : 0;
+}
+
 void BufferMaker::group(const PhaseSchedule& schedule) {
   schedule_ = &schedule;
   begin();
   // Views first: an input may be overwritten only when every view of it is dead too.
   for (const Step& step : schedule.steps) {
-    if (graph_.nodes[at(step.node.index)].is_view) join(schedule.outputs(step)[0], schedule.inputs(step)[0]);
+    if (step.kind == StepKind::run && graph_.nodes[at(step.node.index)].is_view)
+      join(schedule.outputs(step)[0], schedule.inputs(step)[0]);
   }
+  if (!schedule.transfers.empty()) join_updates();
   if (!options_.in_place) return;
   for (std::size_t s = 0; s < schedule.steps.size(); ++s) join_in_place(static_cast<std::int32_t>(s));
 }
@@ -50,7 +56,7 @@ void BufferMaker::begin() {
     group_[i] = static_cast<std::int32_t>(i);
     last_use_[i] = instance.last_step;
     buffer_[i] = {value.bytes, instance.first_step, instance.last_step, static_cast<std::int32_t>(i)};
-    in_storage_[i] = value.is_persistent ? 1 : 0;
+    in_storage_[i] = value.is_persistent && !instance.is_copy ? 1 : 0;
   }
 }
 
@@ -66,8 +72,20 @@ void BufferMaker::join(std::int32_t from, std::int32_t into) {
   in_storage_[at(a)] |= in_storage_[at(b)];
 }
 
+// An update of a copy of a persistent value happens in that copy.
+void BufferMaker::join_updates() {
+  for (const Step& step : schedule_->steps) {
+    if (step.kind != StepKind::run || !graph_.nodes[at(step.node.index)].is_update) continue;
+    for (const InPlacePair& pair : graph_.pairs_of(graph_.nodes[at(step.node.index)])) {
+      const std::int32_t out = schedule_->outputs(step)[at(pair.output)];
+      if (schedule_->instances[at(out)].is_copy) join(out, schedule_->inputs(step)[at(pair.input)]);
+    }
+  }
+}
+
 void BufferMaker::join_in_place(std::int32_t s) {
   const Step& step = schedule_->steps[at(s)];
+  if (step.kind != StepKind::run) return;
   const FlatNode& node = graph_.nodes[at(step.node.index)];
   if (node.is_view || node.is_update || node.pair_count == 0) return;
   std::array<std::int32_t, kMostPairs> taken{};
@@ -107,7 +125,7 @@ BufferSet BufferMaker::run(const PhaseSchedule& schedule) {
     set.buffer_of[i] = set.buffer_of[at(root)];
   }
   for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
-    const Bytes workspace = graph_.nodes[at(schedule.steps[s].node.index)].workspace;
+    const Bytes workspace = workspace_of(schedule.steps[s]);
     set.workspace_of.push_back(workspace > 0 ? static_cast<std::int32_t>(set.buffers.size()) : -1);
     const auto step = static_cast<std::int32_t>(s);
     if (workspace > 0) set.buffers.push_back({workspace, step, step, -1});
@@ -135,7 +153,7 @@ void BufferMaker::live(const PhaseSchedule& schedule, std::vector<Bytes>& live) 
   Bytes sum = 0;
   for (std::size_t s = 0; s < count; ++s) {
     sum += live[s];
-    live[s] = sum + round_up(graph_.nodes[at(schedule.steps[s].node.index)].workspace, kAlignment);
+    live[s] = sum + round_up(workspace_of(schedule.steps[s]), kAlignment);
   }
   live.resize(count);
 }

@@ -43,9 +43,11 @@ class BufferMaker {
   void group(const PhaseSchedule& schedule);
   std::int32_t find(std::int32_t instance);
   void join(std::int32_t from, std::int32_t into);
+  void join_updates();
   void join_in_place(std::int32_t step);
   bool is_read_twice(const Step& step, std::int32_t group);
   Bytes bytes(std::int32_t instance) const;
+  Bytes workspace_of(const Step& step) const;
 
   const FlatGraph& graph_;
   BufferOptions options_;

@@ -23,16 +23,22 @@ std::string levers_text(const PointSummary& point) {
 
 std::string command_for(const FrontReport& report, const PointSummary& point) {
   const bool needs_leave = std::find(point.levers.begin(), point.levers.end(), "microbatch-norm") != point.levers.end();
-  return join_text(report.command, needs_leave ? " --allow microbatch-norm" : "", " --memory ", point.process_bytes,
-                   "B");
+  const bool spills = point.spill_bytes > 0;
+  const std::string_view allow = needs_leave && spills ? " --allow microbatch-norm,offload"
+                                 : needs_leave         ? " --allow microbatch-norm"
+                                 : spills              ? " --allow offload"
+                                                       : "";
+  return join_text(report.command, allow, spills ? " --spill DIR" : "", " --memory ", point.process_bytes, "B");
 }
 
 void print_front(std::FILE* out, const FrontReport& report) {
   const PointSummary& fastest = report.points.front();
   const bool has_levers =
       std::any_of(report.points.begin(), report.points.end(), [](const PointSummary& p) { return !p.levers.empty(); });
+  const bool moves =
+      std::any_of(report.points.begin(), report.points.end(), [](const PointSummary& p) { return p.moved_bytes > 0; });
   Table table;
-  table.add({"arena", "", "of fastest", "process", "time", "recomputed", "microbatch", "strategy",
+  table.add({"arena", "", "of fastest", "process", "time", "recomputed", moves ? "moved" : "", "microbatch", "strategy",
              has_levers ? "changes the result" : "", ""});
   bool is_chosen = !report.budget;
   for (const PointSummary& point : report.points) {
@@ -44,8 +50,8 @@ void print_front(std::FILE* out, const FrontReport& report) {
     table.add({with_commas(point.arena_bytes) + " B", to_mib(point.arena_bytes),
                format("%.3f", over(static_cast<double>(point.arena_bytes), static_cast<double>(fastest.arena_bytes))),
                to_mib(point.process_bytes), format("%.3f", over(point.seconds, fastest.seconds)),
-               to_percent(point.recompute_flops_ratio), std::to_string(point.microbatch), point.strategy,
-               levers_text(point), mark});
+               to_percent(point.recompute_flops_ratio), point.moved_bytes == 0 ? "" : to_mib(point.moved_bytes),
+               std::to_string(point.microbatch), point.strategy, levers_text(point), mark});
   }
   table.print(out, 0);
   if (!is_chosen) std::fprintf(out, "None of these fits %s.\n", to_mib(*report.budget).c_str());
@@ -89,6 +95,8 @@ void write_point(JsonWriter& json, const FrontReport& report, const PointSummary
   json.number("seconds", point.seconds);
   json.number("time_ratio", over(point.seconds, fastest.seconds));
   json.number("recompute_flops_ratio", point.recompute_flops_ratio);
+  json.integer("spill_bytes", point.spill_bytes);
+  json.integer("moved_bytes", point.moved_bytes);
   json.text("strategy", point.strategy);
   json.boolean("lossless", point.levers.empty());
   json.begin_array("levers");

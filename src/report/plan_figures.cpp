@@ -31,12 +31,14 @@ ValueId without_views(const Graph& graph, ValueId value) {
 Tenant tenant_at(const Graph& graph, const PhasePlan& plan, const PlannedBuffer& buffer, int step) {
   Tenant tenant{without_views(graph, buffer.values.front()), -1};
   for (int s = buffer.first_step; s <= step; ++s) {
+    if (step_at(plan, s).is_transfer()) continue;
     const Node& node = graph.node(step_at(plan, s).node);
     for (const ValueId output : node.outputs) {
       if (!node.op->is_view && holds(buffer, output)) tenant.value = output;
     }
   }
   for (int s = step; s <= buffer.last_step; ++s) {
+    if (step_at(plan, s).is_transfer()) continue;
     for (const ValueId input : graph.node(step_at(plan, s).node).inputs) {
       if (without_views(graph, input) == tenant.value) tenant.last_read = s;
     }
@@ -55,6 +57,7 @@ bool updates_by(const Graph& graph, const Node& update, ValueId input) {
 // A gradient by which a parameter or its total is updated belongs to the parameter; any other is a layer's own.
 bool is_parameter_gradient(const Graph& graph, const PhasePlan& plan, const PlannedBuffer& buffer) {
   for (int s = buffer.first_step; s <= buffer.last_step; ++s) {
+    if (step_at(plan, s).is_transfer()) continue;
     const Node& node = graph.node(step_at(plan, s).node);
     if (!node.op->is_update) continue;
     for (const ValueId input : node.inputs) {
@@ -103,7 +106,9 @@ bool is_alive(const PlannedBuffer& buffer, int step) { return buffer.first_step 
 Categories categories_at(const Compiled& compiled, const Peak& peak) {
   Categories categories;
   const PlanSet& plans = compiled.plans;
+  categories.workspace = plans.staging.bytes;
   for (const PersistentPlace& persistent : plans.persistents) {
+    if (persistent.space == Space::spill) continue;
     categories.*category_of(persistent.role) += persistent.place.bytes;
   }
   const PhasePlan& plan = plans.phases[peak.phase];
@@ -119,6 +124,8 @@ Categories categories_at(const Compiled& compiled, const Peak& peak) {
 
 std::string_view name_of(Bytes Categories::*category) {
   if (category == &Categories::gradients) return "gradient";
+  if (category == &Categories::parameters) return "parameter";
+  if (category == &Categories::optimizer) return "optimizer";
   if (category == &Categories::workspace) return "workspace";
   return category == &Categories::input ? "input" : "activation";
 }
@@ -137,6 +144,7 @@ std::vector<std::string> levers_of(const Compiled& compiled) {
   std::vector<std::string> levers;
   const std::vector<std::string>& changing = compiled.point.levers;
   if (compiled.point.recompute_flops_ratio > 0) levers.emplace_back("recompute");
+  if (compiled.plans.spill_bytes > 0) levers.emplace_back("offload");
   const bool changes_norm = std::find(changing.begin(), changing.end(), "microbatch-norm") != changing.end();
   if (compiled.microbatch < compiled.request.batch && !changes_norm) levers.emplace_back("microbatch");
   levers.insert(levers.end(), changing.begin(), changing.end());
@@ -176,6 +184,8 @@ PlanFigures figures_of(const Compiled& compiled) {
   if (compiled.request.optimizer.clip_norm > 0) figures.clip_norm = compiled.request.optimizer.clip_norm;
   figures.tensor_bytes = compiled.plans.arena_bytes;
   figures.baseline_bytes = compiled.baseline_bytes;
+  figures.spill_bytes = compiled.plans.spill_bytes;
+  figures.moved_bytes = compiled.point.moved_bytes;
   figures.lower_bound_bytes = compiled.plans.lower_bound_bytes;
   figures.process_bytes = compiled.plans.arena_bytes + compiled.reserve.total();
   figures.categories = categories_at(compiled, find_peak(compiled.plans));
@@ -218,9 +228,16 @@ std::vector<AliveTensor> alive_at_peak(const Compiled& compiled) {
 std::string step_text(const Compiled& compiled, std::size_t phase, int step) {
   const PhasePlan& plan = compiled.plans.phases[phase];
   const Graph& graph = compiled.phases[phase].graph();
-  const Node& node = graph.node(step_at(plan, step).node);
-  return join_text("step ", step + 1, " of ", plan.steps.size(), ", ", node.op->name, " '",
-                   graph.value(node.outputs.front()).name, "'");
+  const PlannedStep& planned = step_at(plan, step);
+  const std::string where = join_text("step ", step + 1, " of ", plan.steps.size(), ", ");
+  if (planned.is_transfer()) {
+    const auto index = static_cast<std::size_t>(planned.starts >= 0 ? planned.starts : planned.waits);
+    const PlannedTransfer& transfer = plan.transfers[index];
+    return join_text(where, transfer.direction == Direction::load ? "load" : "store", " of '",
+                     graph.value(transfer.value).name, "'");
+  }
+  const Node& node = graph.node(planned.node);
+  return join_text(where, node.op->name, " '", graph.value(node.outputs.front()).name, "'");
 }
 
 }  // namespace thimble

@@ -15,7 +15,7 @@ struct Categories {
   Bytes gradients = 0;    // of parameters, and their sums over microbatches
   Bytes optimizer = 0;    // momentum, moments
   Bytes activations = 0;  // what layers hand on, forward and backward
-  Bytes workspace = 0;    // scratch of the kernel that runs, and the sums of loss and hits
+  Bytes workspace = 0;    // scratch of the kernel that runs, staging for the spill file, the sums of loss and hits
   Bytes input = 0;        // samples and labels
   Bytes slack = 0;        // alignment, and holes that nothing at the peak fits into
 
@@ -33,6 +33,8 @@ struct PlanFigures {
   Bytes baseline_bytes = 0;
   Bytes lower_bound_bytes = 0;
   Bytes process_bytes = 0;  // the promise
+  Bytes spill_bytes = 0;    // of the spill file; 0: there is none
+  Bytes moved_bytes = 0;    // to and from it, an iteration
   Categories categories;
   Reserve reserve;
   double seconds = 0;  // predicted, an iteration
@@ -60,7 +62,7 @@ struct AliveTensor {
   std::string waits_for;  // the last step that reads it
 };
 
-// Transient tensors alive at the peak, largest first.
+// Transient tensors alive at the peak, largest first; copies of what lives in the spill file among them.
 std::vector<AliveTensor> alive_at_peak(const Compiled& compiled);
 
 std::string step_text(const Compiled& compiled, std::size_t phase,

@@ -55,6 +55,9 @@ void print_figures(std::FILE* out, const PlanFigures& figures) {
   add_bytes(reserve, "reserve", figures.reserve.total());
   add_bytes(reserve, "process", figures.process_bytes, "arena and reserve: the most that will ever be resident");
   reserve.print(out);
+  if (figures.spill_bytes == 0) return;
+  std::fprintf(out, "\nOutside memory: a spill file of %s; %s pass between it and the arena in an iteration\n",
+               to_bytes_text(figures.spill_bytes).c_str(), to_mib(figures.moved_bytes).c_str());
 }
 
 std::string kernel_of(const Choice& choice) {
@@ -75,6 +78,8 @@ void write_plan_fields(JsonWriter& json, const PlanFigures& figures, bool fits) 
   json.integer("baseline_bytes", figures.baseline_bytes);
   json.integer("lower_bound_bytes", figures.lower_bound_bytes);
   json.integer("process_bytes", figures.process_bytes);
+  json.integer("spill_bytes", figures.spill_bytes);
+  json.integer("moved_bytes", figures.moved_bytes);
   json.begin_object("categories");
   for (const NamedBytes& part : parts_of(figures.categories)) json.integer(part.name, part.bytes);
   json.end_object();
@@ -176,6 +181,13 @@ void print_kernels(std::FILE* out, const Compiled& compiled) {
   Table table;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const PlannedStep& step = plan.steps[s];
+    if (step.is_transfer()) {
+      const auto index = static_cast<std::size_t>(step.starts >= 0 ? step.starts : step.waits);
+      const PlannedTransfer& transfer = plan.transfers[index];
+      table.add({join_text(s + 1), transfer.direction == Direction::load ? "load" : "store",
+                 step.starts >= 0 ? "starts" : "ends", selected.graph().value(transfer.value).name, "", ""});
+      continue;
+    }
     const Node& node = selected.graph().node(step.node);
     const Choice& choice = selected.choice(step.node);
     std::string refusals;

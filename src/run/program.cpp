@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "run/relocate.h"
 
 namespace thimble {
 namespace {
@@ -33,14 +34,15 @@ std::string describe_use(const Node& node, const Graph::NodeTypes& types) {
 
 }  // namespace
 
-Program::Program(std::span<const Selected> phases, const PlanSet& set, Arena& arena, const ProgramOptions& options)
-    : arena_(arena), options_(options) {
+Program::Program(std::span<const Selected> phases, const PlanSet& set, Arena& arena, const ProgramOptions& options,
+                 Mover* mover)
+    : arena_(arena), options_(options), mover_(mover) {
   ensure(phases.size() == set.phases.size() && arena.bytes() >= set.arena_bytes,
          "program: plan and arena do not belong together");
   threads_ = phases.empty() ? 1 : phases[0].target.threads;
   add_phases(phases);
   const bool has_buffers = options.poison || options.guard > 0;
-  first_.arena_bytes = set.arena_bytes;
+  first_ = pack_frame(set);
   for (std::size_t p = 0; p < phases.size(); ++p) {
     const PackedBuffers buffers = has_buffers ? PackedBuffers::listed : PackedBuffers::left_out;
     first_.phases.push_back(pack(phases[p].graph(), set.phases[p], buffers));
@@ -58,19 +60,45 @@ void Program::add_phases(std::span<const Selected> phases) {
 void Program::enter(const PackedPlans& plans, std::span<const PersistentPlace> persistents) {
   ensure(arena_.bytes() >= plans.arena_bytes, "program: found an arena of ", arena_.bytes(), " bytes, wanted ",
          plans.arena_bytes);
+  ensure(plans.spill_bytes == 0 || (mover_ != nullptr && mover_->file().bytes() >= plans.spill_bytes),
+         "program: the plan wants a spill file of ", plans.spill_bytes, " bytes");
   for (BoundPhase& bound : phases_) {
     const auto same = std::find_if(plans.phases.begin(), plans.phases.end(),
                                    [&](const PackedPhase& packed) { return packed.phase == bound.phase; });
     bound.plan = same == plans.phases.end() ? nullptr : &*same;
   }
-  persistents_.clear();
-  for (const PersistentPlace& persistent : persistents) {
-    persistents_.push_back({persistent.name,
-                            persistent.role,
-                            {arena_.data() + persistent.place.offset, persistent.type.dtype, persistent.type.shape}});
+  ensure(plans.persistents.size() == persistents.size(), "program: found ", plans.persistents.size(),
+         " places for persistent values, wanted ", persistents.size());
+  std::vector<Persistent> to;
+  to.reserve(persistents.size());
+  for (std::size_t p = 0; p < persistents.size(); ++p) {
+    const PackedPlace& place = plans.persistents[p];
+    const Type& type = persistents[p].type;
+    const bool is_spilled = place.space == Space::spill;
+    std::byte* data = is_spilled ? nullptr : arena_.data() + place.offset();
+    to.push_back(
+        {persistents[p].name, persistents[p].role, {data, type.dtype, type.shape}, is_spilled ? place.offset() : -1});
   }
+  move_persistents(std::move(to));
   if (options_.guard > 0) set_guards();
   if (&plans != &first_) first_ = {};
+}
+
+void Program::move_persistents(std::vector<Persistent> to) {
+  std::vector<Relocation> moves;
+  for (std::size_t p = 0; p < to.size(); ++p) {
+    // Plans of one microbatch have the same values in the same order.
+    const bool is_at_p = p < persistents_.size() && persistents_[p].name == to[p].name;
+    const auto from = is_at_p ? persistents_.begin() + static_cast<std::ptrdiff_t>(p)
+                              : std::find_if(persistents_.begin(), persistents_.end(),
+                                             [&](const Persistent& known) { return known.name == to[p].name; });
+    if (from == persistents_.end()) continue;
+    moves.push_back({{static_cast<std::byte*>(from->view.data), from->spill_offset},
+                     {static_cast<std::byte*>(to[p].view.data), to[p].spill_offset},
+                     to[p].view.shape.count() * bytes_of(to[p].view.dtype)});
+  }
+  relocate(moves, mover_ == nullptr ? nullptr : &mover_->file());
+  persistents_ = std::move(to);
 }
 
 const KernelState* Program::state_for(const Selected& selected, NodeId id) {
@@ -141,9 +169,15 @@ int Program::phase_index(const Phase& phase) const {
 Status Program::run(int index, const RunScalars& scalars) const noexcept {
   const BoundPhase& phase = phases_[static_cast<std::size_t>(index)];
   const std::vector<std::uint32_t>& words = phase.plan->words;
+  const std::uint64_t first_transfer = mover_ == nullptr ? 0 : mover_->started() + 1;
   std::size_t next_poison = 0;
   std::int32_t step = 0;
   for (std::size_t word = 0; word < words.size(); ++step) {
+    if (is_transfer(words[word])) {
+      if (run_transfer(*phase.plan, words[word++], first_transfer) != Status::good) return Status::failed;
+      if (options_.poison) poison(*phase.plan, step, next_poison);
+      continue;
+    }
     const BoundNode& node = phase.nodes[words[word++]];
     const std::size_t view_count = std::size_t{node.input_count} + node.output_count;
     for (std::size_t k = 0; k < view_count; ++k) {
@@ -160,6 +194,18 @@ Status Program::run(int index, const RunScalars& scalars) const noexcept {
     if (status != Status::good) return status;
     if (options_.poison) poison(*phase.plan, step, next_poison);
   }
+  return Status::good;
+}
+
+// Transfers are numbered in the order of their starts, so the mover's number follows from the phase's first.
+Status Program::run_transfer(const PackedPhase& plan, std::uint32_t word, std::uint64_t first) const noexcept {
+  if (mover_ == nullptr) return Status::failed;  // never: a plan with transfers is not entered without
+  const std::uint32_t index = word & kTransferIndex;
+  if (is_wait(word)) return mover_->wait(first + index);
+  const PackedTransfer& transfer = plan.transfers[index];
+  mover_->start({transfer.direction,
+                 {at(transfer.unit), static_cast<std::size_t>(transfer.bytes)},
+                 static_cast<Bytes>(transfer.block) * kSpillBlock});
   return Status::good;
 }
 

@@ -8,6 +8,7 @@
 #include "memory/packed_plan.h"
 #include "memory/plan.h"
 #include "run/arena.h"
+#include "run/mover.h"
 #include "select/select.h"
 
 namespace thimble {
@@ -19,14 +20,17 @@ struct ProgramOptions {
 
 class Program {
  public:
-  // `phases` and `set` belong together, phase by phase; neither is needed once the program is bound.
-  Program(std::span<const Selected> phases, const PlanSet& set, Arena& arena, const ProgramOptions& options);
+  // `phases` and `set` belong together, phase by phase; neither is needed once the program is bound. `mover`: for plans
+  // with a spill file.
+  Program(std::span<const Selected> phases, const PlanSet& set, Arena& arena, const ProgramOptions& options,
+          Mover* mover = nullptr);
 
   // Kernels for phases that only plans entered later know.
   void add_phases(std::span<const Selected> phases);
 
-  // Runs by these plans from now on; the arena must be large enough, and `plans` must outlive their use. Between phases
-  // only. Everything that persists must lie where it does now.
+  // Runs by these plans from now on; the arena must be large enough for both the old ones and these, and `plans` must
+  // outlive their use. Between phases only. `persistents` say what lies at the packed places, in their order; what the
+  // old plans have elsewhere moves there. UserError if the spill file fails.
   void enter(const PackedPlans& plans, std::span<const PersistentPlace> persistents);
 
   int phase_index(const Phase& phase) const;  // -1 if there is no such phase in the present plan
@@ -39,7 +43,8 @@ class Program {
   struct Persistent {
     std::string name;
     Role role;
-    TensorView view;
+    TensorView view;          // without data if it lives in the spill file
+    Bytes spill_offset = -1;  // where there; -1: it lives in the arena
   };
   const std::vector<Persistent>& persistents() const { return persistents_; }
 
@@ -74,9 +79,11 @@ class Program {
   };
 
   BoundPhase bind(const Selected& selected);
+  void move_persistents(std::vector<Persistent> to);
   std::uint32_t type_index(const Type& type);
   const KernelState* state_for(const Selected& selected, NodeId node);
   std::byte* at(std::uint32_t unit) const { return arena_.data() + unit * kPackedUnit; }
+  Status run_transfer(const PackedPhase& plan, std::uint32_t word, std::uint64_t first) const noexcept;
   void poison(const PackedPhase& plan, std::int32_t step, std::size_t& next) const noexcept;
   void set_guards();
   template <typename Visit>
@@ -84,6 +91,7 @@ class Program {
 
   Arena& arena_;
   ProgramOptions options_;
+  Mover* mover_;
   int threads_ = 1;
   PackedPlans first_;
   std::vector<BoundPhase> phases_;

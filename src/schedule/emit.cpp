@@ -12,7 +12,7 @@ std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 }  // namespace
 
 inline std::int32_t Emitter::add_instance(std::int32_t value, std::int32_t step) {
-  now_.schedule.instances.push_back({ValueId{value}, step, step});
+  now_.schedule.instances.push_back({.value = ValueId{value}, .first_step = step, .last_step = step});
   return static_cast<std::int32_t>(now_.schedule.instances.size()) - 1;
 }
 
@@ -39,7 +39,7 @@ inline bool Emitter::is_available(std::int32_t value) const {
   if (const Gap* gap = find_gap(value, touched); gap != nullptr) return gap->is_held;
   if (keep_[at(value)] == Keep::keep) return true;
   const int part = part_of(now_.base_step);
-  const bool stays = part == 0 || keep_[at(value)] == Keep::retain || graph_.values[at(value)].is_gradient;
+  const bool stays = part == 0 || keep_[at(value)] != Keep::transient || graph_.values[at(value)].is_gradient;
   return stays && part_of(touched) == part;
 }
 
@@ -74,7 +74,7 @@ PhaseSchedule& Emitter::run(std::span<const Keep> keep, std::span<const Gap> gap
   while (now_.base_step < parts_.first_pass_end) emit_base(order_[at(now_.base_step)], false);
   run_second_pass();
   delay_updates();
-  set_lifetimes();
+  set_lifetimes(now_.schedule);
   return now_.schedule;
 }
 
@@ -83,6 +83,8 @@ void Emitter::begin() {
   now_.schedule.steps.clear();
   now_.schedule.instances.clear();
   now_.schedule.operands.clear();
+  now_.schedule.transfers.clear();
+  now_.schedule.slots.clear();
   now_.schedule.seconds = now_.schedule.flops = now_.schedule.recompute_flops = 0;
   now_.current.assign(count, -1);
   now_.touched.assign(count, -1);
@@ -124,7 +126,8 @@ std::vector<bool> Emitter::repeated_nodes() const {
     is_repeated[id] = !is_late && std::any_of(outputs.begin(), outputs.end(), [&](auto v) { return is_wanted[at(v)]; });
     if (!is_late && !is_repeated[id]) continue;
     for (const std::int32_t input : graph_.inputs(graph_.nodes[id])) {
-      if (graph_.values[at(input)].is_gradient && keep_[at(input)] != Keep::keep) is_wanted[at(input)] = true;
+      const bool is_had = keep_[at(input)] == Keep::keep || keep_[at(input)] == Keep::spill;
+      if (graph_.values[at(input)].is_gradient && !is_had) is_wanted[at(input)] = true;
     }
   }
   return is_repeated;
@@ -135,10 +138,11 @@ std::vector<bool> Emitter::repeated_nodes() const {
 void Emitter::run_second_pass() {
   if (parts_.first_pass_end == static_cast<std::int32_t>(order_.size())) return;
   const std::vector<bool> is_repeated = repeated_nodes();
+  const auto can_be_had = [&](std::int32_t v) { return is_available(v) || keep_[at(v)] == Keep::spill; };
   std::int32_t next = parts_.forward_end;
   for (auto s = static_cast<std::size_t>(parts_.first_pass_end); s < order_.size(); ++s) {
     const std::span<const std::int32_t> inputs = graph_.inputs(graph_.nodes[at(order_[s].index)]);
-    for (; !std::all_of(inputs.begin(), inputs.end(), [&](std::int32_t v) { return is_available(v); }); ++next) {
+    for (; !std::all_of(inputs.begin(), inputs.end(), can_be_had); ++next) {
       ensure(next < parts_.first_pass_end, "schedule: a gradient of the second pass is never made");
       const NodeId id = order_[at(next)];
       if (is_repeated[at(id.index)]) emit_base(id, true);
@@ -159,11 +163,22 @@ void Emitter::make_again(std::int32_t value) {
   emit(producer, true);
 }
 
+// Every part loads what the first instance stored.
+void Emitter::load_back(std::int32_t value) {
+  std::int32_t& current = now_.current[at(value)];
+  const std::int32_t before = now_.schedule.instances[at(current)].loaded_from;
+  const std::int32_t stored = before < 0 ? current : before;
+  current = add_instance(value, static_cast<std::int32_t>(now_.schedule.steps.size()));
+  now_.schedule.instances.back().loaded_from = stored;
+  touch(value);
+}
+
 void Emitter::emit(std::int32_t id, bool is_recompute) {
   const FlatNode& node = graph_.nodes[at(id)];
   // Recomputing one input may recompute another as a by-product: first make all available, then look them up.
   for (const std::int32_t input : graph_.inputs(node)) {
-    if (!is_available(input)) make_again(input);
+    if (is_available(input)) continue;
+    keep_[at(input)] == Keep::spill ? load_back(input) : make_again(input);
   }
   PhaseSchedule& schedule = now_.schedule;
   const auto index = static_cast<std::int32_t>(schedule.steps.size());
@@ -180,7 +195,8 @@ void Emitter::emit(std::int32_t id, bool is_recompute) {
   for (const std::int32_t output : graph_.outputs(node)) {
     const std::int32_t instance = add_instance(output, index);
     *operand++ = instance;
-    // A kept by-product of a recomputed node (a norm's statistics, say) stays what it was.
+    // A kept by-product of a recomputed node (a norm's statistics, say) stays what it was; so does a spilled one.
+    if (is_recompute && keep_[at(output)] == Keep::spill) continue;
     if (is_recompute && keep_[at(output)] == Keep::keep && is_available(output)) continue;
     touch(output);
     now_.current[at(output)] = instance;
@@ -221,19 +237,6 @@ void Emitter::delay_updates() {
       reordered_.push_back(now_.schedule.steps[at(now_.updates[at(u)])]);
   }
   std::swap(now_.schedule.steps, reordered_);
-}
-
-void Emitter::set_lifetimes() {
-  for (std::size_t s = 0; s < now_.schedule.steps.size(); ++s) {
-    const auto index = static_cast<std::int32_t>(s);
-    for (const std::int32_t i : now_.schedule.inputs(now_.schedule.steps[s]))
-      now_.schedule.instances[at(i)].last_step = index;
-    for (const std::int32_t i : now_.schedule.outputs(now_.schedule.steps[s])) {
-      Instance& instance = now_.schedule.instances[at(i)];
-      instance.first_step = index;
-      instance.last_step = index;
-    }
-  }
 }
 
 }  // namespace thimble

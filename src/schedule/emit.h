@@ -52,8 +52,8 @@ class Emitter {
   void emit_base(NodeId id, bool is_recompute);
   void emit(std::int32_t id, bool is_recompute);
   void make_again(std::int32_t value);
+  void load_back(std::int32_t value);
   void delay_updates();
-  void set_lifetimes();
 
   const FlatGraph& graph_;
   std::span<const NodeId> order_;

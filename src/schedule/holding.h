@@ -14,6 +14,8 @@ enum class Keep : std::uint8_t {
   keep,    // stays in memory until its last use
   retain,  // dropped at the end of each part, recomputed when the next one first needs it, then stays to that one's end
   transient,  // dropped after the part that made it, recomputed for every single use
+  spill,  // stored in the spill file by the part that made it, loaded when a later one first needs it, then stays to
+          // its end
 };
 
 // An exception to a value's mode: whether it stays in memory after the original step of node `after`, which touched it

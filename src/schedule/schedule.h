@@ -33,6 +33,7 @@ class Scheduler {
   // pass as it takes. Empty without such a norm, and where accumulators hold them.
   const std::vector<ValueId>& waiting_gradients() const { return waiting_gradients_; }
 
+  // Without transfers: of a spilled value it only says which instance is to be loaded from which.
   PhaseSchedule make(std::span<const Keep> keep) const;
   PhaseSchedule make(const Holding& holding) const;
 

@@ -12,8 +12,9 @@ double Evaluation::excess(Bytes target) const {
   return sum;
 }
 
-const Evaluation& Judge::operator()(const Holding& holding) {
-  const PhaseSchedule& schedule = emitter_.run(holding.keep, holding.gaps);
+const Evaluation& Judge::operator()(const Holding& holding, const Offload& offload) {
+  PhaseSchedule& schedule = emitter_.run(holding.keep, holding.gaps);
+  add_transfers(*selected_, offload, schedule);
   Evaluation& result = evaluation_;
   result.seconds = schedule.seconds;
   result.recompute_flops_ratio =
@@ -24,8 +25,9 @@ const Evaluation& Judge::operator()(const Holding& holding) {
   return result;
 }
 
-Evaluation evaluate(const Scheduler& scheduler, const Holding& holding, const BufferOptions& options) {
-  return Judge(scheduler, options)(holding);
+Evaluation evaluate(const Scheduler& scheduler, const Holding& holding, const BufferOptions& options,
+                    const Offload& offload) {
+  return Judge(scheduler, options)(holding, offload);
 }
 
 Evaluation evaluate_all_kept(const Scheduler& scheduler, const BufferOptions& options) {

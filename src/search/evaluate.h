@@ -1,10 +1,11 @@
-// Judges a choice of what to hold: live bytes at every step and predicted time.
+// Judges a choice of what to hold and what to spill: live bytes at every step and predicted time.
 #pragma once
 
 #include <vector>
 
 #include "memory/buffers.h"
 #include "schedule/schedule.h"
+#include "schedule/transfers.h"
 
 namespace thimble {
 
@@ -23,20 +24,22 @@ class Judge {
  public:
   // `scheduler` must outlive it.
   Judge(const Scheduler& scheduler, const BufferOptions& options)
-      : emitter_(scheduler.emitter()), buffers_(scheduler.flat(), options) {}
+      : selected_(&scheduler.selected()), emitter_(scheduler.emitter()), buffers_(scheduler.flat(), options) {}
 
-  const Evaluation& operator()(const Holding& holding);  // valid until the next
+  const Evaluation& operator()(const Holding& holding, const Offload& offload = {});  // valid until the next
 
   std::int64_t work() const { return work_; }  // steps of all schedules judged so far
 
  private:
+  const Selected* selected_;
   Emitter emitter_;
   BufferMaker buffers_;
   Evaluation evaluation_;
   std::int64_t work_ = 0;
 };
 
-Evaluation evaluate(const Scheduler& scheduler, const Holding& holding, const BufferOptions& options);
+Evaluation evaluate(const Scheduler& scheduler, const Holding& holding, const BufferOptions& options,
+                    const Offload& offload = {});
 Evaluation evaluate_all_kept(const Scheduler& scheduler, const BufferOptions& options);
 
 }  // namespace thimble

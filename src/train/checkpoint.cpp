@@ -10,15 +10,16 @@
 namespace thimble {
 namespace {
 
-std::vector<TensorToStore> state_to_store(Persistents persistents) {
+std::vector<TensorToStore> state_to_store(const StateView& state) {
   std::vector<TensorToStore> tensors;
-  for (const Program::Persistent& persistent : persistents) {
+  for (const Program::Persistent& persistent : state.persistents) {
     if (!is_state(persistent.role)) continue;
-    const TensorView view = persistent.view;
-    tensors.push_back(
-        {persistent.name, stored_type(view.dtype), view.shape, [view](Bytes offset, std::span<std::byte> out) {
-           std::memcpy(out.data(), bytes_of(view).data() + offset, out.size());
-         }});
+    tensors.push_back({persistent.name, stored_type(persistent.view.dtype), persistent.view.shape,
+                       [state, &persistent](Bytes offset, std::span<std::byte> out) {
+                         // Pieces come front to back, so what was fetched for the first is there for the others.
+                         const TensorView view = offset == 0 ? fetch(state, persistent) : room_for(state, persistent);
+                         std::memcpy(out.data(), bytes_of(view).data() + offset, out.size());
+                       }});
   }
   return tensors;
 }
@@ -60,8 +61,7 @@ void save_checkpoint(CheckpointStore& store, const TrainerState& trainer, const 
                                {"model", trainer.run.options.compile.model.name},
                                {"iteration", std::to_string(trainer.iteration)}};
     writer.add(kModelFile, [&](const ByteSink& sink) { write_safetensors(sink, weights_to_store(state), metadata); });
-    writer.add(kStateFile,
-               [&](const ByteSink& sink) { write_safetensors(sink, state_to_store(state.persistents), {}); });
+    writer.add(kStateFile, [&](const ByteSink& sink) { write_safetensors(sink, state_to_store(state), {}); });
     writer.add_text(kTrainerFile, to_json(trainer));
   });
 }
@@ -86,12 +86,13 @@ void load_state(const Checkpoint& checkpoint, const StateView& state) {
   require(wrong.empty(), file.path(), ": does not hold the state of this run: ", wrong);
   for (const Program::Persistent& persistent : state.persistents) {
     if (!is_state(persistent.role)) continue;
-    const std::span<std::byte> bytes = bytes_of(persistent.view);
+    const std::span<std::byte> bytes = bytes_of(room_for(state, persistent));
     const StoredTensor stored = file.get(persistent.name);
     for (Bytes offset = 0; offset < stored.bytes; offset += kChunkBytes) {
       const Bytes count = std::min(kChunkBytes, stored.bytes - offset);
       file.read(stored, offset, bytes.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(count)));
     }
+    put_back(state, persistent);
   }
   const std::string broken = inconsistency(sparse_pools(state));
   require(broken.empty(), file.path(), ": ", broken);

@@ -70,14 +70,17 @@ void fill_slot(const TensorSpec& spec, const SparsePools& pools, std::int64_t in
 
 void initialize(const StateView& state, const InitializeOptions& options) {
   for (const Program::Persistent& persistent : state.persistents) {
-    const std::span<std::byte> bytes = bytes_of(persistent.view);
+    const std::span<std::byte> bytes = bytes_of(room_for(state, persistent));
     std::memset(bytes.data(), 0, bytes.size());
+    put_back(state, persistent);
   }
   const SparsePools pools = sparse_pools(state);
   for (const TensorSpec& spec : state.tensors) {
     const auto slot = std::find(state.sparse_tensors.begin(), state.sparse_tensors.end(), spec.name);
     if (slot == state.sparse_tensors.end()) {
-      fill_dense(spec, get_persistent(state.persistents, spec.name), options);
+      const Program::Persistent& persistent = known_persistent(state.persistents, spec.name);
+      fill_dense(spec, room_for(state, persistent), options);
+      put_back(state, persistent);
     }
   }
   for (std::int64_t index = 0; index < pools.slot_count(); ++index) {

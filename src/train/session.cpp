@@ -9,10 +9,23 @@
 namespace thimble {
 namespace {
 
-constexpr Bytes kGuardBytes = 64;  // as the planner leaves them
+constexpr Bytes kGuardBytes = 64;         // as the planner leaves them
+constexpr std::size_t kMostWaiting = 64;  // transfers
 
 ProgramOptions program_options(const Configuration& configuration) {
   return {.poison = configuration.poison, .guard = configuration.guard ? kGuardBytes : 0};
+}
+
+// One file for all plans that the run may ever have.
+std::unique_ptr<SpillFile> open_spill(const Compiled& compiled, const std::string& folder, const Arena& arena) {
+  const PlanSet& plans = compiled.plans;
+  const Bytes bytes = std::max(plans.spill_bytes, compiled.ladder.largest_spill());
+  if (bytes == 0) return nullptr;
+  require(!folder.empty(), "offload: found no folder for the ", to_bytes_text(bytes),
+          " that this plan keeps outside memory, wanted --spill DIR");
+  const std::span<std::byte> staging(arena.data() + plans.staging.offset,
+                                     static_cast<std::size_t>(plans.staging.bytes));
+  return std::make_unique<SpillFile>(folder, bytes, staging);
 }
 
 // What only the compiler and its report needed. The figures of the summary stay.
@@ -24,9 +37,11 @@ void release(Compiled& compiled) {
 
 }  // namespace
 
-Session::Session(Compiled& compiled)
+Session::Session(Compiled& compiled, const std::string& spill_folder)
     : arena_(compiled.plans.arena_bytes, compiled.ladder.largest_arena()),
-      program_(compiled.phases, compiled.plans, arena_, program_options(compiled.request.configuration)),
+      spill_(open_spill(compiled, spill_folder, arena_)),
+      mover_(spill_ ? std::make_unique<Mover>(*spill_, kMostWaiting) : nullptr),
+      program_(compiled.phases, compiled.plans, arena_, program_options(compiled.request.configuration), mover_.get()),
       persistent_bytes_(compiled.plans.persistent_bytes),
       promised_bytes_(compiled.point.process_bytes),
       tensors_(compiled.tensors),
@@ -41,8 +56,7 @@ Session::Session(Compiled& compiled)
   ladder_.other_phases = {};
   if (!ladder_.is_empty()) {
     rung_ = ladder_.start;
-    const Rung& rung = ladder_.rungs[rung_];
-    program_.enter(rung.plans, ladder_.layouts[rung.layout].persistents);
+    enter_plans(ladder_.rungs[rung_]);
   }
   follow_plan();
   release(compiled);
@@ -51,17 +65,25 @@ Session::Session(Compiled& compiled)
 
 bool Session::enter(std::size_t index) {
   const Rung& rung = ladder_.rungs[index];
-  if (!arena_.resize(rung.plans.arena_bytes)) return false;
+  const bool grows = rung.plans.arena_bytes > arena_.bytes();
+  if (grows && !arena_.resize(rung.plans.arena_bytes)) return false;
+  enter_plans(rung);
+  // Only now: until here values that persist may have lain above.
+  if (!grows && !arena_.resize(rung.plans.arena_bytes)) {
+    enter_plans(ladder_.rungs[rung_]);
+    return false;
+  }
   const LadderLayout& layout = ladder_.layouts[rung.layout];
-  program_.enter(rung.plans, layout.persistents);
   rung_ = index;
-  persistent_bytes_ = layout.persistent_bytes;
+  persistent_bytes_ = rung.plans.persistent_bytes;
   promised_bytes_ = rung.point.process_bytes;
   microbatch_ = layout.microbatch;
   evaluation_samples_ = layout.evaluation_samples;
   follow_plan();
   return true;
 }
+
+void Session::enter_plans(const Rung& rung) { program_.enter(rung.plans, ladder_.layouts[rung.layout].persistents); }
 
 void Session::follow_plan() {
   bind_turns();
@@ -101,7 +123,8 @@ StateView Session::state() const {
   return {.persistents = program_.persistents(),
           .tensors = tensors_,
           .sparse_tensors = sparse_tensors_,
-          .scratch = {arena_.data() + persistent_bytes_, static_cast<std::size_t>(arena_.bytes() - persistent_bytes_)}};
+          .scratch = {arena_.data() + persistent_bytes_, static_cast<std::size_t>(arena_.bytes() - persistent_bytes_)},
+          .spill = spill_.get()};
 }
 
 LoaderOptions Session::evaluation_batches(int threads) const {
@@ -109,7 +132,9 @@ LoaderOptions Session::evaluation_batches(int threads) const {
 }
 
 void Session::run_turn(const BoundTurn& turn, const RunScalars& scalars, BatchResult& sum) {
-  ensure(program_.run(turn.phase, scalars) == Status::good, "train: a kernel of phase ", turn.phase, " failed");
+  const Status status = program_.run(turn.phase, scalars);
+  require(status == Status::good || !spill_ || spill_->error().empty(), spill_ ? spill_->error() : "");
+  ensure(status == Status::good, "train: a kernel of phase ", turn.phase, " failed");
   sum.loss += load(loss_, 0);
   sum.hits += load(hits_, 0);
 }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,12 +30,14 @@ using AtBoundary = std::function<void(Boundary)>;
 class Session {
  public:
   // Maps the arena, binds the program, then gives the graphs and plans in `compiled` back to the system and only then
-  // touches the arena: the two are never resident together.
-  explicit Session(Compiled& compiled);
+  // touches the arena: the two are never resident together. A plan with a spill file takes all its room in
+  // `spill_folder`; UserError if there is none.
+  explicit Session(Compiled& compiled, const std::string& spill_folder = "");
 
   StateView state() const;
   Bytes arena_bytes() const { return arena_.bytes(); }
   Bytes promised_bytes() const { return promised_bytes_; }  // arena and reserve
+  const SpillFile* spill() const { return spill_.get(); }   // null if the plan has none
 
   // The whole test split in order, in batches of the size that evaluation was planned for.
   LoaderOptions evaluation_batches(int threads) const;
@@ -66,10 +69,13 @@ class Session {
 
   std::vector<BoundTurn> bind(const std::vector<PhaseTurn>& turns) const;
   void bind_turns();
+  void enter_plans(const Rung& rung);
   void follow_plan();  // views and turns as the program's present plan has them
   void run_turn(const BoundTurn& turn, const RunScalars& scalars, BatchResult& sum);
 
   Arena arena_;
+  std::unique_ptr<SpillFile> spill_;
+  std::unique_ptr<Mover> mover_;
   Program program_;
   Bytes persistent_bytes_ = 0;
   Bytes promised_bytes_ = 0;

@@ -90,6 +90,17 @@ StartState prepare_state(const TrainOptions& options, const RunRecord& record,
   return {std::move(trainer), ""};
 }
 
+void tell_spill(const SpillFile* spill, const std::string& folder, const Tell& tell) {
+  if (spill == nullptr) return;
+  if (spill->is_in_memory()) {
+    tell(join_text("--spill ", folder, " lies in memory itself (tmpfs): what is kept there leaves this process's ",
+                   "memory, but not the machine's"));
+  } else if (!spill->is_direct()) {
+    tell(join_text("--spill ", folder, " has no direct I/O: the spill file goes through the page cache and is dropped ",
+                   "from it at once, which is slower"));
+  }
+}
+
 }  // namespace
 
 TrainResult train(const TrainOptions& asked, const Dataset& dataset, OpTable ops, KernelTable kernels,
@@ -117,7 +128,8 @@ TrainResult train(const TrainOptions& asked, const Dataset& dataset, OpTable ops
   Compiled& compiled = *result.compile.compiled;
   observer.on_compiled(compiled);
   const RunRecord record = record_of(options, dataset.info(), compiled.microbatch);
-  Session session(compiled);
+  Session session(compiled, options.spill_folder);
+  tell_spill(session.spill(), options.spill_folder, tell);
   StartState start = prepare_state(options, record, continuation, session.state(), tell);
   result.arena_bytes = session.arena_bytes();
   Trainer(options, dataset, session, std::move(start), observer, stop, control).run(result);

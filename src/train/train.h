@@ -38,6 +38,7 @@ struct TrainOptions {
   int keep_checkpoints = 2;
   std::string out_folder;       // empty: nothing is written
   bool resume = false;          // continue from the newest complete checkpoint in out_folder
+  std::string spill_folder;     // for plans that keep values in a spill file; empty: there is none
   std::string initial_weights;  // a safetensors file under PyTorch's names; empty: drawn from the seed
   SparseOptions sparse;
 };

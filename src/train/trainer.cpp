@@ -153,7 +153,7 @@ bool Trainer::save() {
   if (!folder_ || saved_iteration_ == state_.iteration) return true;
   // A loss can be finite when the update that followed it was not.
   const StateView state = session_.state();
-  if (const Program::Persistent* bad = find_not_finite(state.persistents)) {
+  if (const Program::Persistent* bad = find_not_finite(state)) {
     observer_.on_note(join_text("'", bad->name, "' holds a value that is not finite after iteration ", state_.iteration,
                                 ": nothing was saved"));
     return false;

@@ -52,7 +52,9 @@ class Importer {
     for (const TensorSpec& spec : state_.tensors) {
       const std::int64_t slot = slot_of(state_, spec.name);
       if (slot < 0) {
-        read_tensor(spec, get_persistent(state_.persistents, spec.name));
+        const Program::Persistent& persistent = known_persistent(state_.persistents, spec.name);
+        read_tensor(spec, room_for(state_, persistent));
+        put_back(state_, persistent);
       } else {
         const TensorView dense = dense_scratch(pools_, slot, state_.scratch);
         read_tensor(spec, dense);
@@ -110,9 +112,12 @@ std::vector<TensorToStore> weights_to_store(const StateView& state) {
     const TorchLayout layout(spec.type.shape);
     const std::int64_t slot = slot_of(state, spec.name);
     if (slot < 0) {
-      const TensorView dense = get_persistent(state.persistents, spec.name);
-      tensors.push_back({spec.name, stored_type(dense.dtype), layout.shape(),
-                         [dense, layout](Bytes offset, std::span<std::byte> out) {
+      const Program::Persistent& persistent = known_persistent(state.persistents, spec.name);
+      tensors.push_back({spec.name, stored_type(persistent.view.dtype), layout.shape(),
+                         [state, &persistent, layout](Bytes offset, std::span<std::byte> out) {
+                           // Pieces come front to back, so what was fetched for the first is there for the others.
+                           const TensorView dense =
+                               offset == 0 ? fetch(state, persistent) : room_for(state, persistent);
                            copy_in_torch_order(dense, layout, offset, out);
                          }});
       continue;

@@ -93,6 +93,33 @@ TEST(Ladder, OfSeveralMicrobatchesHasStateAtTheSamePlaces) {
   }
 }
 
+TEST(Ladder, WithOffloadReachesFurtherDownAndSharesOneSpillFile) {
+  CompileRequest request = changing_request();
+  const Bytes without = compiled(request).compiled->ladder.rungs.back().point.process_bytes;
+  request.allowed.insert("offload");
+  const CompileResult result = compiled(request);
+  ASSERT_TRUE(result.compiled);
+  const Ladder& ladder = result.compiled->ladder;
+  EXPECT_LT(ladder.rungs.back().point.process_bytes, without);
+  std::vector<Bytes> homes(ladder.layouts[0].persistents.size(), -1);
+  std::size_t spilling = 0, known = 0;
+  for (const Rung& rung : ladder.rungs) {
+    ASSERT_EQ(rung.plans.persistents.size(), homes.size());
+    spilling += rung.plans.spill_bytes > 0 ? 1 : 0;
+    EXPECT_LE(rung.plans.spill_bytes, ladder.largest_spill());
+    for (std::size_t p = 0; p < homes.size(); ++p) {
+      const PackedPlace& place = rung.plans.persistents[p];
+      if (place.space != Space::spill) continue;
+      known += homes[p] >= 0 ? 1 : 0;
+      EXPECT_TRUE(homes[p] < 0 || homes[p] == place.offset()) << ladder.layouts[0].persistents[p].name;
+      homes[p] = place.offset();
+    }
+  }
+  EXPECT_GT(spilling, 1U);
+  EXPECT_LT(spilling, ladder.rungs.size()) << "the fastest does without";
+  EXPECT_GT(known, 3U) << "no value is in the file in two plans";
+}
+
 TEST(Ladder, MicrobatchesChangeOnlyWithLeaveToSplit) {
   CompileRequest request = changing_request();
   request.model.name = "wrn10-1";
@@ -101,22 +128,25 @@ TEST(Ladder, MicrobatchesChangeOnlyWithLeaveToSplit) {
   EXPECT_THROW(compiled(request), UserError);
 }
 
-TEST(Ladder, EveryRungGivesTheSameWeights) {
-  const CompileResult plain = compiled([] {
-    CompileRequest request = changing_request();
-    request.changing = false;
-    return request;
-  }());
+void expect_the_same_weights(CompileRequest request, std::size_t every) {
+  request.changing = false;
+  const CompileResult plain = compiled(request);
   const Weights wanted = run_compiled(*plain.compiled, 2);
-  CompileRequest request = changing_request();
-  const std::size_t count = compiled(request).compiled->ladder.rungs.size();
+  request.changing = true;
   const CompileResult all = compiled(request);
-  for (std::size_t r = 0; r < count; ++r) {
+  for (std::size_t r = 0; r < all.compiled->ladder.rungs.size(); r += every) {
     request.memory = all.compiled->ladder.rungs[r].point.process_bytes;
     const CompileResult one = compiled(request);
     ASSERT_EQ(one.compiled->ladder.start, r);
     EXPECT_TRUE(run_compiled(*one.compiled, 2) == wanted) << "rung " << r;
   }
+}
+
+TEST(Ladder, EveryRungGivesTheSameWeights) {
+  CompileRequest request = changing_request();
+  expect_the_same_weights(request, 1);
+  request.allowed.insert("offload");
+  expect_the_same_weights(request, 3);
 }
 
 }  // namespace

@@ -2,11 +2,12 @@
 // step reads a parameter that has moved on.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "memory/buffers.h"
 #include "schedule/graphs.h"
-#include "schedule/schedule.h"
+#include "schedule/transfers.h"
 
 namespace thimble::testing {
 namespace {
@@ -66,6 +67,36 @@ TEST_F(SecondPass, KeepingAllRecomputesNothingAndUpdatesComeLast) {
     EXPECT_FALSE(schedule.steps[s].is_recompute);
     EXPECT_TRUE(s <= norm || graph.node(schedule.steps[s].node).op->is_update);
   }
+}
+
+TEST_F(SecondPass, SpilledGradientsAreLoadedForTheirUpdatesAndNotMadeAgain) {
+  std::vector<Keep> keep = scheduler.keep_all();
+  for (const ValueId value : scheduler.waiting_gradients()) keep[static_cast<std::size_t>(value.index)] = Keep::spill;
+  PhaseSchedule schedule = scheduler.make(keep);
+  EXPECT_EQ(schedule.recompute_flops, 0);
+  add_transfers(selected, {}, schedule);
+  std::map<std::int32_t, int> stores, loads;
+  for (const Transfer& transfer : schedule.transfers) {
+    const ValueId value = schedule.instances[static_cast<std::size_t>(transfer.instance)].value;
+    ++(transfer.direction == Direction::load ? loads : stores)[value.index];
+  }
+  for (const ValueId value : scheduler.waiting_gradients()) {
+    EXPECT_EQ(stores[value.index], 1) << graph.value(value).name;
+    EXPECT_EQ(loads[value.index], 1) << graph.value(value).name;
+  }
+}
+
+TEST_F(SecondPass, WhatItReadsFromTheSpillFileIsStoredOnceAndLoadedForEachPass) {
+  std::vector<Keep> keep = dropping_all();
+  for (const ValueId value : scheduler.candidates()) keep[static_cast<std::size_t>(value.index)] = Keep::spill;
+  PhaseSchedule schedule = scheduler.make(keep);
+  add_transfers(selected, {}, schedule);
+  std::vector<int> stores(schedule.slots.size(), 0), loads(schedule.slots.size(), 0);
+  for (const Transfer& transfer : schedule.transfers)
+    ++(transfer.direction == Direction::load ? loads : stores)[static_cast<std::size_t>(transfer.slot)];
+  for (const int count : stores) EXPECT_EQ(count, 1);
+  EXPECT_EQ(*std::max_element(loads.begin(), loads.end()), 2);
+  EXPECT_GE(*std::min_element(loads.begin(), loads.end()), 1);
 }
 
 TEST_F(SecondPass, DroppingAllMakesEveryGradientTwiceAndTheForwardPassOnce) {

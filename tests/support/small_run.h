@@ -2,9 +2,12 @@
 // under every plan".
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +33,39 @@ inline CompileRequest small_request(const std::string& model, std::int64_t batch
   return request;
 }
 
-inline void fill_persistents(const Program& program) {
+// A persistent value's bytes wherever they live, and the way back for what was written to them.
+class PersistentBytes {
+ public:
+  PersistentBytes(const Program::Persistent& persistent, SpillFile* file) : persistent_(persistent), file_(file) {
+    bytes_.resize(static_cast<std::size_t>(persistent.view.shape.count() * bytes_of(persistent.view.dtype)));
+    if (persistent.spill_offset >= 0) {
+      is_good_ = file_->read(persistent.spill_offset, bytes_) == Status::good;
+    } else {
+      std::memcpy(bytes_.data(), persistent.view.data, bytes_.size());
+    }
+  }
+
+  bool is_good() const { return is_good_; }
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+  TensorView view() { return {bytes_.data(), persistent_.view.dtype, persistent_.view.shape}; }
+  void put_back() {
+    if (persistent_.spill_offset >= 0) {
+      is_good_ = file_->write(persistent_.spill_offset, bytes_) == Status::good && is_good_;
+    } else {
+      std::memcpy(persistent_.view.data, bytes_.data(), bytes_.size());
+    }
+  }
+
+ private:
+  const Program::Persistent& persistent_;
+  SpillFile* file_;
+  std::vector<std::byte> bytes_;
+  bool is_good_ = true;
+};
+
+inline void fill_persistents(const Program& program, SpillFile* file = nullptr) {
   for (const Program::Persistent& persistent : program.persistents()) {
+    PersistentBytes target(persistent, file);
     const RandomKey key = random_key(1, RandomPurpose::init, hash_text(persistent.name.data(), persistent.name.size()));
     const bool is_weight = persistent.role == Role::parameter && persistent.view.shape.rank() > 1;
     const bool is_scale = persistent.name.ends_with("weight") || persistent.name.ends_with("var");
@@ -40,8 +74,9 @@ inline void fill_persistents(const Program& program) {
       const double value = is_weight  ? 0.2 * static_cast<double>(random_normal(key, static_cast<std::uint64_t>(i)))
                            : is_scale ? 1.0
                                       : 0.0;
-      store(persistent.view, i, is_zero ? 0.0 : value);
+      store(target.view(), i, is_zero ? 0.0 : value);
     }
+    target.put_back();
   }
 }
 
@@ -60,8 +95,17 @@ inline Weights run_compiled(const Compiled& compiled, int iterations) {
   Arena arena(compiled.plans.arena_bytes);
   // Whatever a plan forgets to write must show: NaN in every floating type.
   std::memset(arena.data(), 0xFF, static_cast<std::size_t>(arena.bytes()));
-  const Program program(compiled.phases, compiled.plans, arena, {configuration.poison, configuration.guard ? 64 : 0});
-  fill_persistents(program);
+  std::optional<SpillFile> file;
+  std::optional<Mover> mover;
+  if (compiled.plans.spill_bytes > 0) {
+    file.emplace(::testing::TempDir(), compiled.plans.spill_bytes,
+                 std::span(arena.data(), static_cast<std::size_t>(compiled.plans.staging.bytes)));
+    mover.emplace(*file, 4);
+  }
+  SpillFile* spill = file ? &*file : nullptr;
+  const Program program(compiled.phases, compiled.plans, arena, {configuration.poison, configuration.guard ? 64 : 0},
+                        mover ? &*mover : nullptr);
+  fill_persistents(program, spill);
   std::int64_t seen = 0;
   for (int iteration = 0; iteration < iterations; ++iteration) {
     for (const PhaseTurn& turn : iteration_turns(compiled.request.batch, compiled.microbatch)) {
@@ -77,9 +121,9 @@ inline Weights run_compiled(const Compiled& compiled, int iterations) {
   if (program.damaged_guards() != 0) return {};
   Weights weights;
   for (const Program::Persistent& persistent : program.persistents()) {
-    const auto bytes = static_cast<std::size_t>(persistent.view.shape.count() * bytes_of(persistent.view.dtype));
-    const auto* data = static_cast<const std::byte*>(persistent.view.data);
-    weights[persistent.name].assign(data, data + bytes);
+    const PersistentBytes found(persistent, spill);
+    if (!found.is_good()) return {};
+    weights[persistent.name] = found.bytes();
   }
   return weights;
 }

@@ -1,6 +1,7 @@
 // Budgets that change while training: no iteration is lost and no bit changes, whatever the budgets do and whenever.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 #include <thread>
 
@@ -22,11 +23,11 @@ TrainOptions changing_run(const std::string& folder) {
   return options;
 }
 
-Range range_of(TrainOptions options) {
+Range range_of(TrainOptions options, const Dataset& dataset = TinyDataset()) {
   options.out_folder = "";
   options.compile.changing = true;
   options.compile.memory = kMiB;
-  const CompileResult result = run(options).compile;
+  const CompileResult result = run(options, dataset).compile;
   return {result.smallest_memory, result.smallest->ladder.rungs.front().point.process_bytes};
 }
 
@@ -66,10 +67,11 @@ TrainResult run_with(const TrainOptions& options, BudgetControl& control, Change
   return result;
 }
 
+// From the smallest to a little more than the largest: promises come in whole MiB, so the largest may be the next one.
 Bytes random_budget(const Range& range, std::int64_t number) {
   const RandomKey key = random_key(9, RandomPurpose::test, 0);
-  return range.smallest + static_cast<Bytes>(random_below(key, static_cast<std::uint64_t>(number),
-                                                          static_cast<std::uint64_t>(range.largest - range.smallest)));
+  const auto spread = static_cast<std::uint64_t>(range.largest - range.smallest + kMiB);
+  return range.smallest + static_cast<Bytes>(random_below(key, static_cast<std::uint64_t>(number), spread));
 }
 
 struct ChangeCase {
@@ -77,7 +79,14 @@ struct ChangeCase {
   OptimizerKind optimizer = OptimizerKind::momentum;
   double sparsity = 0;
   bool poison = false;
+  double clip_norm = 0;
+  bool offload = false;
 };
+
+void allow_offload(TrainOptions& options, const std::string& folder) {
+  options.compile.allowed.insert("offload");
+  options.spill_folder = folder;
+}
 
 class Changes : public ::testing::TestWithParam<ChangeCase> {};
 
@@ -88,10 +97,12 @@ TEST_P(Changes, FiftyInOneRunLoseNothing) {
   options.compile.optimizer.kind = GetParam().optimizer;
   options.compile.sparsity = GetParam().sparsity;
   options.compile.configuration.poison = GetParam().poison;
+  options.compile.optimizer.clip_norm = GetParam().clip_norm;
   options.sparse.period = 2;
   options.iterations = 60;
   run(options, dataset);
-  const Range range = range_of(options);
+  if (GetParam().offload) allow_offload(options, folder.path());
+  const Range range = range_of(options, dataset);
   ASSERT_LT(range.smallest, range.largest);
   options.out_folder = folder / "changing";
   Script script;
@@ -119,10 +130,14 @@ TEST_P(Changes, FiftyInOneRunLoseNothing) {
 
 INSTANTIATE_TEST_SUITE_P(
     Runs, Changes,
-    ::testing::Values(ChangeCase{.name = "momentum"},
-                      ChangeCase{.name = "nesterov", .optimizer = OptimizerKind::nesterov},
-                      ChangeCase{.name = "adamw_poisoned", .optimizer = OptimizerKind::adamw, .poison = true},
-                      ChangeCase{.name = "sparse", .sparsity = 0.8}),
+    ::testing::Values(
+        ChangeCase{.name = "momentum"}, ChangeCase{.name = "nesterov", .optimizer = OptimizerKind::nesterov},
+        ChangeCase{.name = "adamw_poisoned", .optimizer = OptimizerKind::adamw, .poison = true},
+        ChangeCase{.name = "sparse", .sparsity = 0.8}, ChangeCase{.name = "offload", .offload = true},
+        ChangeCase{
+            .name = "offload_adamw_poisoned", .optimizer = OptimizerKind::adamw, .poison = true, .offload = true},
+        ChangeCase{.name = "offload_sparse", .sparsity = 0.8, .offload = true},
+        ChangeCase{.name = "offload_clipped", .clip_norm = 0.1, .offload = true}),
     [](const auto& parameter) { return parameter.param.name; });
 
 TEST(Changes, TakeEffectAtTheNextMicrobatch) {
@@ -219,6 +234,46 @@ TEST(Changes, OfTheMicrobatchNeedLeaveAndDifferByOrderOfSummationOnly) {
   };
   ChangeRecorder recorder;
   EXPECT_EQ(run_with(options, script, recorder).iterations, 20);
+  std::set<std::int64_t> sizes;
+  for (const BudgetSegment& segment : recorder.segments) sizes.insert(segment.microbatch);
+  EXPECT_GT(sizes.size(), 1U) << "the microbatch never changed";
+  EXPECT_LT(relative_distance(weights_of(folder / "changing"), weights_of(folder / "steady")), 1e-4);
+}
+
+TEST(Changes, MoveHomesBetweenArenaAndSpillFile) {
+  const TempFolder folder(fast_parent());
+  TrainOptions options = changing_run("");
+  const Range in_memory = range_of(options);
+  allow_offload(options, folder.path());
+  const Range range = range_of(options);
+  EXPECT_LT(range.smallest, in_memory.smallest);
+  options.compile.changing = true;
+  const CompileResult result = run(options).compile;
+  ASSERT_TRUE(result.compiled);
+  options.compile.memory = range.smallest;
+  const CompileResult smallest = run(options).compile;
+  EXPECT_EQ(result.compiled->plans.spill_bytes, 0);
+  EXPECT_GT(smallest.compiled->plans.spill_bytes, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(Changes, OfTheMicrobatchAndOfHomesGoTogether) {
+  const TempFolder folder(fast_parent());
+  const TinyDataset dataset(64);
+  TrainOptions options = changing_run(folder / "steady");
+  options.compile.batch = 32;
+  options.compile.microbatch = 32;
+  options.learning_rate.peak = 0.005;
+  options.iterations = 8;
+  run(options, dataset);
+  options.out_folder = folder / "changing";
+  options.compile.allowed = {"microbatch-change"};
+  allow_offload(options, folder.path());
+  const Range range = range_of(options, dataset);
+  Script script;
+  script.budget_at = [&](std::int64_t boundary) { return std::optional(random_budget(range, boundary)); };
+  ChangeRecorder recorder;
+  EXPECT_EQ(run_with(options, script, recorder, dataset).iterations, 8);
   std::set<std::int64_t> sizes;
   for (const BudgetSegment& segment : recorder.segments) sizes.insert(segment.microbatch);
   EXPECT_GT(sizes.size(), 1U) << "the microbatch never changed";

@@ -112,7 +112,7 @@ TEST(Masks, PlannedIsUsedAndTheBudgetChangesNoBit) {
   const TrainResult free = run(options, dataset);
   EXPECT_EQ(free.arena_bytes, free.compile.compiled->point.arena_bytes);
   options.compile.configuration.poison = true;  // what nobody may read any more is spoilt
-  options.compile.recompute = true;
+  options.compile.recompute = Recompute::automatic;
   options.compile.tensor_memory = 1024;
   options.out_folder = folder / "tight";
   const TrainResult refused = run(options, dataset);

@@ -102,8 +102,14 @@ class BufferCheck {
   bool check_steps() {
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       const PlannedStep& step = plan_.steps[s];
-      const Node& node = graph_.node(step.node);
       const auto index = static_cast<int>(s);
+      if (step.is_transfer()) {
+        const int transfer = step.starts >= 0 ? step.starts : step.waits;
+        const PlannedTransfer& moved = plan_.transfers[static_cast<std::size_t>(transfer)];
+        if (!check_covered(moved.arena, index, false, "what is moved")) return false;
+        continue;
+      }
+      const Node& node = graph_.node(step.node);
       for (std::size_t k = 0; k < step.in.size(); ++k) {
         if (!check_covered(step.in[k], index, false, graph_.value(node.inputs[k]).name)) return false;
       }

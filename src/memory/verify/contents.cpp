@@ -4,11 +4,12 @@
 
 namespace thimble {
 
-Contents::Contents(std::span<const PersistentPlace> persistents)
+Contents::Contents(std::span<const PersistentPlace> persistents, Space space)
     : persistents_(persistents), slots_(persistents.size()) {
   for (std::size_t p = 0; p < persistents.size(); ++p) {
     const Place& place = persistents[p].place;
-    if (place.bytes > 0) ranges_[place.offset] = {place.end(), 0, static_cast<std::int32_t>(p)};
+    if (place.bytes > 0 && persistents[p].space == space)
+      ranges_[place.offset] = {place.end(), 0, static_cast<std::int32_t>(p)};
   }
 }
 

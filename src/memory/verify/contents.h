@@ -1,4 +1,4 @@
-// What the arena holds at one moment of a symbolic execution: byte ranges and their terms. Bytes outside every range
+// What one space holds at one moment of a symbolic execution: byte ranges and their terms. Bytes outside every range
 // are rubbish. A range that is overwritten in part is rubbish as a whole, since nothing ever reads a part of a value.
 #pragma once
 
@@ -24,7 +24,7 @@ class Contents {
     int step = -1;          // -1: before the first step
   };
 
-  explicit Contents(std::span<const PersistentPlace> persistents);  // all at version 0
+  Contents(std::span<const PersistentPlace> persistents, Space space);  // those that live there, at version 0
 
   // Nothing if the place is not, from first to last byte, what one write or one persistent place put there.
   std::optional<Term> read(const Place& place, int slot) const;

@@ -4,6 +4,7 @@
 #include "memory/verify/contents.h"
 #include "memory/verify/sharing.h"
 #include "memory/verify/terms.h"
+#include "memory/verify/transfers.h"
 
 namespace thimble {
 namespace {
@@ -18,7 +19,8 @@ class Execution {
         workspace_bytes_(phase.workspace_bytes),
         plan_(plan),
         set_(set),
-        contents_(set.persistents),
+        contents_(set.persistents, Space::arena),
+        transfers_(graph_, plan, set, contents_),
         runs_(static_cast<std::size_t>(graph_.node_count()), 0) {}
 
   std::optional<std::string> run() {
@@ -116,18 +118,26 @@ class Execution {
   }
 
   std::string step_text(const PlannedStep& step) const {
+    if (step.is_transfer()) return step.starts >= 0 ? " (start of a transfer)" : " (end of a transfer)";
     if (step.node.index < 0 || step.node.index >= graph_.node_count()) return "";
     const Node& node = graph_.node(step.node);
     return join_text(" (", node.op->name, " '", name(node.outputs[0]), step.is_recompute ? "', recomputed)" : "')");
   }
 
   bool run_step(const PlannedStep& step, int s) {
+    if (step.is_transfer()) {
+      std::optional<std::string> fault = transfers_.run(step, s);
+      return !fault || fail(*fault);
+    }
     if (step.node.index < 0 || step.node.index >= graph_.node_count()) {
       return fail("found node ", step.node.index, ", wanted one of ", graph_.node_count());
     }
     const Node& node = graph_.node(step.node);
     if (!check_turn(node, step) || !check_operands(node, step) || !check_workspace(step)) return false;
     if (std::optional<std::string> fault = find_sharing_fault(graph_, node, step)) return fail(*fault);
+    if (!node.op->is_view) {
+      if (std::optional<std::string> fault = transfers_.find_touch(step)) return fail(*fault);
+    }
     if (!check_reads(node, step)) return false;
     ++runs_[static_cast<std::size_t>(step.node.index)];
     contents_.spoil({step.workspace, "workspace", s});
@@ -171,11 +181,13 @@ class Execution {
     return true;
   }
 
-  // A persistent value is written to its own place and nowhere else; everything else stays out of the persistent part.
+  // A persistent value is written to its own place and nowhere else, or to a transient copy if it lives in the spill
+  // file; everything else stays out of the persistent part.
   template <typename What>
   bool check_home(const Node& node, std::size_t output, const Place& place, const What& what) {
     const std::int32_t home = storage(node.outputs[output]);
     if (home < 0) return node.op->is_view || check_transient(place, what);
+    if (persistent(home).space == Space::spill) return check_transient(place, what);
     const Place& wanted = persistent(home).place;
     return place == wanted ||
            fail(what(), " at ", range_text(place), ", wanted its persistent place, ", range_text(wanted));
@@ -207,7 +219,7 @@ class Execution {
       return join_text("'", write->what, "' at ", range_text(write->place), " ", when);
     }
     for (const PersistentPlace& other : set_.persistents) {
-      if (overlap(other.place, place))
+      if (other.space == Space::arena && overlap(other.place, place))
         return join_text("'", other.name, "' at ", range_text(other.place), " from before the phase");
     }
     return "nothing that was ever written";
@@ -219,7 +231,7 @@ class Execution {
       const ValueId output = node.outputs[k];
       const Value& value = graph_.value(output);
       const Contents::Write write{step.out[k], value.name, s};
-      if (storage(output) < 0) {
+      if (storage(output) < 0 || persistent(storage(output)).space == Space::spill) {
         contents_.write(write, demanded(output));
       } else if (value.type.layout == Layout::pooled && !node.op->is_update) {
         return fail("output ", k, " '", value.name, "' is one slot of a pool, wanted an update to write it");
@@ -235,7 +247,9 @@ class Execution {
       const Node& node = graph_.node(NodeId{static_cast<std::int32_t>(n)});
       if (runs_[n] == 0) return fail("found no step for ", node.op->name, " '", name(node.outputs[0]), "', wanted one");
     }
+    if (std::optional<std::string> fault = transfers_.find_end_fault(demands_)) return fail(*fault);
     for (std::size_t p = 0; p < set_.persistents.size(); ++p) {
+      if (set_.persistents[p].space == Space::spill) continue;
       const auto index = static_cast<std::int32_t>(p);
       if (contents_.is_intact(index) && contents_.slots(index) == demands_.at_end[p]) continue;
       const PersistentPlace& place = set_.persistents[p];
@@ -252,6 +266,7 @@ class Execution {
   const PlanSet& set_;
   Demands demands_;
   Contents contents_;
+  TransferExecution transfers_;
   std::vector<int> runs_;  // by node
   std::string fault_;
 };

@@ -14,10 +14,15 @@ struct FreeAligned {
   void operator()(std::byte* bytes) const { ::operator delete[](bytes, std::align_val_t{64}); }
 };
 
+enum class Moment : std::uint8_t { at_start, at_wait };
+
 class ArenaRun {
  public:
-  explicit ArenaRun(const RealPlan& plan)
-      : plan_(plan), arena_(new (std::align_val_t{64}) std::byte[static_cast<std::size_t>(plan.set.arena_bytes)]) {}
+  ArenaRun(const RealPlan& plan, Moment moment)
+      : plan_(plan),
+        moment_(moment),
+        arena_(new (std::align_val_t{64}) std::byte[static_cast<std::size_t>(plan.set.arena_bytes)]),
+        spill_(static_cast<std::size_t>(plan.set.spill_bytes), std::byte{kRubbish}) {}
 
   std::optional<std::vector<std::byte>> run() {
     std::memset(arena_.get(), kRubbish, static_cast<std::size_t>(plan_.set.arena_bytes));
@@ -27,7 +32,8 @@ class ArenaRun {
     for (std::size_t p = 0; p < plan_.trainings.size(); ++p) {
       if (!run_phase(p)) return std::nullopt;
       for (const PersistentPlace& persistent : plan_.set.persistents) {
-        const std::byte* first = arena_.get() + persistent.place.offset;
+        const bool is_spilled = persistent.space == Space::spill;
+        const std::byte* first = (is_spilled ? spill_.data() : arena_.get()) + persistent.place.offset;
         results.insert(results.end(), first, first + persistent.type.bytes());
       }
     }
@@ -45,10 +51,18 @@ class ArenaRun {
     return is_good ? arena_.get() + place.offset : nullptr;
   }
 
+  // Null if so many bytes cannot lie there.
+  std::byte* in_file(Bytes offset, Bytes bytes) {
+    const auto size = static_cast<Bytes>(spill_.size());
+    const bool is_good = offset >= 0 && bytes >= 0 && offset <= size && bytes <= size - offset;
+    return is_good && offset % kSpillBlock == 0 ? spill_.data() + offset : nullptr;
+  }
+
   bool load_persistents() {
     for (std::size_t p = 0; p < plan_.set.persistents.size(); ++p) {
       const PersistentPlace& persistent = plan_.set.persistents[p];
-      std::byte* target = at(persistent.place, persistent.type);
+      std::byte* target = persistent.space == Space::spill ? in_file(persistent.place.offset, persistent.type.bytes())
+                                                           : at(persistent.place, persistent.type);
       if (target == nullptr || plan_.initial[p].size() != static_cast<std::size_t>(persistent.type.bytes()))
         return false;
       std::memcpy(target, plan_.initial[p].data(), plan_.initial[p].size());
@@ -83,10 +97,55 @@ class ArenaRun {
                 .learning_rate = 0.1F};
     offset_ += training.phase.samples;
     if (!fill_inputs(training.graph, plan, p)) return false;
+    in_flight_.assign(plan.transfers.size(), false);
+    started_ = 0;
     for (const PlannedStep& step : plan.steps) {
+      if (step.is_transfer()) {
+        if (!run_transfer(plan, step)) return false;
+        continue;
+      }
       if (!run_step(training.graph, step, plan_.workspaces[p][static_cast<std::size_t>(step.node.index)])) return false;
     }
     return true;
+  }
+
+  // Starts count up, so that the mover's count tells which one a wait means; a wait for what never starts has no end.
+  bool run_transfer(const PhasePlan& plan, const PlannedStep& step) {
+    const int index = step.starts >= 0 ? step.starts : step.waits;
+    if (index >= static_cast<int>(plan.transfers.size())) return false;
+    const PlannedTransfer& transfer = plan.transfers[static_cast<std::size_t>(index)];
+    if (step.starts >= 0 && step.starts != started_++) return false;
+    if (step.waits >= started_) return false;
+    std::byte* memory =
+        is_inside(transfer.arena.offset, transfer.arena.bytes) ? arena_.get() + transfer.arena.offset : nullptr;
+    std::byte* file = in_file(transfer.spill.offset, round_up(transfer.arena.bytes, kSpillBlock));
+    if (memory == nullptr || file == nullptr) return false;
+    if (step.starts >= 0) in_flight_[static_cast<std::size_t>(index)] = true;
+    if (step.starts >= 0 && moment_ == Moment::at_wait) {
+      const bool is_load = transfer.direction == Direction::load;
+      std::memset(is_load ? memory : file, kRubbish, static_cast<std::size_t>(transfer.arena.bytes));
+      return true;
+    }
+    const bool is_due = step.starts >= 0 || moment_ == Moment::at_wait;
+    if (!is_due || !in_flight_[static_cast<std::size_t>(index)]) return true;
+    in_flight_[static_cast<std::size_t>(index)] = false;
+    move(transfer, memory, file);
+    return true;
+  }
+
+  // Through the staging memory, and in whole blocks: what else lies there is gone.
+  void move(const PlannedTransfer& transfer, std::byte* memory, std::byte* file) {
+    const auto bytes = static_cast<std::size_t>(transfer.arena.bytes);
+    const auto blocks = static_cast<std::size_t>(round_up(transfer.arena.bytes, kSpillBlock));
+    if (transfer.direction == Direction::load) {
+      std::memcpy(memory, file, bytes);
+    } else {
+      std::memcpy(file, memory, bytes);
+      std::memset(file + bytes, kRubbish, blocks - bytes);
+    }
+    const Place& staging = plan_.set.staging;
+    if (is_inside(staging.offset, staging.bytes))
+      std::memset(arena_.get() + staging.offset, kRubbish, static_cast<std::size_t>(staging.bytes));
   }
 
   bool add_views(const std::vector<Place>& places, const std::vector<Type>& types, std::vector<TensorView>& views) {
@@ -130,14 +189,25 @@ class ArenaRun {
   }
 
   const RealPlan& plan_;
+  Moment moment_;
   std::unique_ptr<std::byte[], FreeAligned> arena_;
+  std::vector<std::byte> spill_;
   RunScalars scalars_;
   std::int64_t batch_ = 0;
   std::int64_t offset_ = 0;
+  std::vector<bool> in_flight_;  // by transfer of the phase
+  int started_ = 0;
 };
 
 }  // namespace
 
-std::optional<std::vector<std::byte>> run_iteration(const RealPlan& plan) { return ArenaRun(plan).run(); }
+std::optional<std::vector<std::byte>> run_iteration(const RealPlan& plan) {
+  std::optional<std::vector<std::byte>> results = ArenaRun(plan, Moment::at_start).run();
+  if (!results || plan.set.spill_bytes == 0) return results;
+  const std::optional<std::vector<std::byte>> late = ArenaRun(plan, Moment::at_wait).run();
+  if (!late) return std::nullopt;
+  results->insert(results->end(), late->begin(), late->end());
+  return results;
+}
 
 }  // namespace thimble::testing

@@ -19,10 +19,17 @@ struct Spot {
   auto position() const { return phase.steps.begin() + static_cast<std::ptrdiff_t>(step_index); }
 };
 
-Spot pick_step(RealPlan& plan, Dice& dice) {
+Spot pick_any_step(RealPlan& plan, Dice& dice) {
   const std::size_t p = dice.index(plan.set.phases.size());
   PhasePlan& phase = plan.set.phases[p];
   return {p, phase, plan.trainings[p].graph, dice.index(phase.steps.size())};
+}
+
+// One that runs a node.
+Spot pick_step(RealPlan& plan, Dice& dice) {
+  Spot spot = pick_any_step(plan, dice);
+  while (spot.step().is_transfer()) spot.step_index = (spot.step_index + 1) % spot.phase.steps.size();
+  return spot;
 }
 
 // A step for which `is_wanted` holds; the step index is that of no step if there is none in the phase.
@@ -31,7 +38,7 @@ Spot pick_step_if(RealPlan& plan, Dice& dice, const Wanted& is_wanted) {
   Spot spot = pick_step(plan, dice);
   std::vector<std::size_t> candidates;
   for (spot.step_index = 0; spot.step_index < spot.phase.steps.size(); ++spot.step_index) {
-    if (is_wanted(spot)) candidates.push_back(spot.step_index);
+    if (!spot.step().is_transfer() && is_wanted(spot)) candidates.push_back(spot.step_index);
   }
   if (!candidates.empty()) spot.step_index = candidates[dice.index(candidates.size())];
   return spot;
@@ -81,6 +88,7 @@ bool squeeze_workspace(RealPlan& plan, Dice& dice) {
   const Spot spot = pick_step_if(plan, dice, [](const Spot& s) { return s.step().workspace.bytes > kAligned; });
   if (!exists(spot)) return false;
   const PlannedStep& other = spot.phase.steps[dice.index(spot.phase.steps.size())];
+  if (other.in.empty()) return false;
   spot.step().workspace = {other.in[dice.index(other.in.size())].offset - kAligned, kAligned};
   return true;
 }
@@ -108,7 +116,7 @@ bool move_host_input(RealPlan& plan, Dice& dice) {
 }
 
 bool drop_step(RealPlan& plan, Dice& dice) {
-  const Spot spot = pick_step(plan, dice);
+  const Spot spot = pick_any_step(plan, dice);
   spot.phase.steps.erase(spot.position());
   return true;
 }
@@ -121,7 +129,7 @@ bool drop_clone(RealPlan& plan, Dice& dice) {
 }
 
 bool swap_steps(RealPlan& plan, Dice& dice) {
-  const Spot spot = pick_step(plan, dice);
+  const Spot spot = pick_any_step(plan, dice);
   const std::size_t count = spot.phase.steps.size();
   const std::size_t other = dice.hits(0.5) ? (spot.step_index + 1) % count : dice.index(count);
   if (other == spot.step_index) return false;
@@ -130,7 +138,7 @@ bool swap_steps(RealPlan& plan, Dice& dice) {
 }
 
 bool move_step(RealPlan& plan, Dice& dice) {
-  const Spot spot = pick_step(plan, dice);
+  const Spot spot = pick_any_step(plan, dice);
   const PlannedStep step = spot.step();
   spot.phase.steps.erase(spot.position());
   const auto target = static_cast<std::ptrdiff_t>(dice.index(spot.phase.steps.size() + 1));
@@ -157,7 +165,7 @@ bool double_update(RealPlan& plan, Dice& dice) {
 }
 
 bool double_step(RealPlan& plan, Dice& dice) {
-  const Spot spot = pick_step(plan, dice);
+  const Spot spot = pick_any_step(plan, dice);
   PlannedStep again = spot.step();
   again.is_recompute = true;
   const std::size_t target = dice.index(spot.phase.steps.size() + 1);
@@ -228,6 +236,12 @@ std::vector<Place*> uses_of(const Spot& spot, std::size_t output) {
   std::vector<Place*> uses = {&spot.step().out[output]};
   for (std::size_t s = spot.step_index + 1; s < spot.phase.steps.size(); ++s) {
     PlannedStep& reader = spot.phase.steps[s];
+    if (reader.is_transfer()) {
+      const int index = reader.starts >= 0 ? reader.starts : reader.waits;
+      Place& moved = spot.phase.transfers[static_cast<std::size_t>(index)].arena;
+      if (reader.starts >= 0 && moved == place) uses.push_back(&moved);
+      continue;
+    }
     const bool is_view = spot.graph.node(reader.node).op->is_view && reader.in[0] == place;
     for (Place& in : reader.in) {
       if (in == place) uses.push_back(&in);
@@ -339,6 +353,13 @@ constexpr Mutation kMutations[] = {{"input moved", move_input},
 
 }  // namespace
 
-std::span<const Mutation> mutations() { return kMutations; }
+std::span<const Mutation> mutations() {
+  static const std::vector<Mutation> kAll = [] {
+    std::vector<Mutation> all(std::begin(kMutations), std::end(kMutations));
+    all.insert(all.end(), transfer_mutations().begin(), transfer_mutations().end());
+    return all;
+  }();
+  return kAll;
+}
 
 }  // namespace thimble::testing

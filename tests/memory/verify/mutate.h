@@ -14,6 +14,7 @@ struct Mutation {
   bool (*apply)(RealPlan&, Dice&) = nullptr;  // false: the plan has nothing to alter in this way
 };
 
-std::span<const Mutation> mutations();
+std::span<const Mutation> mutations();           // all of them
+std::span<const Mutation> transfer_mutations();  // those that need a plan with transfers
 
 }  // namespace thimble::testing

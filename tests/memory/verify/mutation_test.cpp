@@ -36,7 +36,8 @@ std::vector<PlanSpec> plan_specs() {
         spec.fused = seed % 2 == 0;
         spec.sparse = seed % 3 == 0;
         spec.bf16 = seed % 5 == 0;
-        spec.clips = seed % 4 == 1;
+        spec.spills = seed % 4 < 2;
+        spec.clips = seed % 4 == 1 || seed % 4 == 2;
         specs.push_back(spec);
       }
     }

@@ -49,7 +49,7 @@ TEST(Contents, AWriteIntoAPoolDestroysAllItsSlots) {
   const std::vector<PersistentPlace> persistents = {
       {"pool/parameter", Role::parameter, {DType::f32, {32}, Layout::pooled}, {0, 128}},
       {"mask", Role::structure, {DType::u8, {2}}, {128, 2}}};
-  Contents contents(persistents);
+  Contents contents(persistents, Space::arena);
   EXPECT_EQ(contents.read({0, 128}, 1), term_before(persistents[0], 1));
   ASSERT_TRUE(contents.write_slot({{0, 128}, "next", 0}, 0, 1, Term{7}));
   EXPECT_EQ(contents.read({0, 128}, 1), Term{7});
@@ -63,8 +63,16 @@ TEST(Contents, AWriteIntoAPoolDestroysAllItsSlots) {
   EXPECT_TRUE(contents.is_intact(1));
 }
 
+TEST(Contents, HoldWhatLivesInTheirSpace) {
+  const std::vector<PersistentPlace> persistents = {
+      {"here", Role::parameter, {DType::f32, {16}}, {0, 64}, Space::arena},
+      {"there", Role::parameter, {DType::f32, {16}}, {0, 64}, Space::spill}};
+  EXPECT_EQ(Contents(persistents, Space::arena).read({0, 64}, 0), term_before(persistents[0], 0));
+  EXPECT_EQ(Contents(persistents, Space::spill).read({0, 64}, 0), term_before(persistents[1], 0));
+}
+
 TEST(Contents, APartlyOverwrittenRangeIsRubbish) {
-  Contents contents({});
+  Contents contents({}, Space::arena);
   contents.write({{0, 256}, "wide", 0}, Term{1});
   contents.write({{256, 64}, "next", 1}, Term{2});
   EXPECT_EQ(contents.read({0, 128}, 0), std::nullopt) << "a part of a value is no value";

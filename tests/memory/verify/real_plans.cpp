@@ -1,5 +1,7 @@
 #include "memory/verify/real_plans.h"
 
+#include <set>
+
 #include "base/call.h"
 #include "base/error.h"
 #include "grad/differentiate.h"
@@ -7,6 +9,7 @@
 #include "models/network.h"
 #include "ops/table.h"
 #include "passes/passes.h"
+#include "schedule/transfers.h"
 
 namespace thimble::testing {
 namespace {
@@ -89,7 +92,7 @@ Training make_training(const PlanSpec& spec, const Phase& phase) {
   return training;
 }
 
-std::vector<Keep> random_keep(const Scheduler& scheduler, Dice& dice) {
+std::vector<Keep> random_keep(const Scheduler& scheduler, Dice& dice, bool spills) {
   std::vector<Keep> keep = scheduler.keep_all();
   const std::int64_t kept_of_four = dice.below(5);  // from everything recomputed to everything kept
   std::vector<ValueId> candidates = scheduler.candidates();
@@ -98,8 +101,43 @@ std::vector<Keep> random_keep(const Scheduler& scheduler, Dice& dice) {
     Keep& choice = keep[static_cast<std::size_t>(value.index)];
     if (choice != Keep::keep || dice.below(4) < kept_of_four) continue;
     choice = dice.hits(0.5) ? Keep::retain : Keep::transient;
+    if (spills && scheduler.selected().training.phase.trains && dice.hits(0.5)) choice = Keep::spill;
   }
   return keep;
+}
+
+bool is_viewed(const Graph& graph, ValueId id) {
+  for (std::int32_t n = 0; n < graph.node_count(); ++n) {
+    const Node& node = graph.node(NodeId{n});
+    if (node.op->is_view && node.inputs[0] == id) return true;
+  }
+  return false;
+}
+
+// Some persistent values of all phases, however small: plans here are for the verifier, not for speed.
+std::set<std::string> random_homes(const std::vector<Selected>& phases, Dice& dice) {
+  std::set<std::string> homes, refused;
+  for (const Selected& phase : phases) {
+    const Graph& graph = phase.graph();
+    for (std::int32_t v = 0; v < graph.value_count(); ++v) {
+      const Value& value = graph.value(ValueId{v});
+      if (!is_persistent(value.role) || graph.storage_of(ValueId{v}) != ValueId{v}) continue;
+      const bool is_good = value.pool.empty() && !is_viewed(graph, ValueId{v}) && dice.hits(0.5);
+      (is_good ? homes : refused).insert(value.name);
+    }
+  }
+  for (const std::string& name : refused) homes.erase(name);
+  return homes;
+}
+
+Offload offload_of(const Graph& graph, const std::set<std::string>& homes, Dice& dice) {
+  Offload offload{.homes = std::vector<bool>(static_cast<std::size_t>(graph.value_count()), false),
+                  .ahead = static_cast<int>(dice.below(8)),
+                  .bytes_per_second = 1e6};
+  for (const std::string& name : homes) {
+    if (const ValueId id = graph.find(name); id.is_valid()) offload.homes[static_cast<std::size_t>(id.index)] = true;
+  }
+  return offload;
 }
 
 // Bits of a sparse tensor's mask, as many as its slot of the pool has elements.
@@ -158,10 +196,10 @@ std::string_view name_of(NetworkKind kind) {
 }  // namespace
 
 std::string describe(const PlanSpec& spec) {
-  return join_text(name_of(spec.network), spec.model,
-                   spec.division == Division::three_microbatches ? ", microbatches, " : ", ",
-                   thimble::name_of(spec.optimizer), spec.fused ? ", fused" : "", spec.sparse ? ", sparse" : "",
-                   spec.bf16 ? ", bf16" : "", spec.clips ? ", clipped" : "", ", seed ", spec.seed);
+  return join_text(
+      name_of(spec.network), spec.model, spec.division == Division::three_microbatches ? ", microbatches, " : ", ",
+      thimble::name_of(spec.optimizer), spec.fused ? ", fused" : "", spec.sparse ? ", sparse" : "",
+      spec.bf16 ? ", bf16" : "", spec.clips ? ", clipped" : "", spec.spills ? ", spills" : "", ", seed ", spec.seed);
 }
 
 RealPlan make_real_plan(const PlanSpec& spec) {
@@ -172,10 +210,12 @@ RealPlan make_real_plan(const PlanSpec& spec) {
         select_kernels(make_training(spec, phase), {}, {.target = {}, .use_references = true, .cost = {}}));
     for (Choice& choice : selected.back().choices) choice.workspace = dice.hits(0.5) ? 0 : 1 + dice.below(600);
   }
+  const std::set<std::string> homes = spec.spills ? random_homes(selected, dice) : std::set<std::string>{};
   std::vector<PhaseSchedule> schedules;
   for (const Selected& phase : selected) {
     const Scheduler scheduler(phase);
-    schedules.push_back(scheduler.make(random_keep(scheduler, dice)));
+    schedules.push_back(scheduler.make(random_keep(scheduler, dice, spec.spills)));
+    if (spec.spills) add_transfers(phase, offload_of(phase.graph(), homes, dice), schedules.back());
   }
   std::vector<ScheduledPhase> scheduled;
   for (std::size_t p = 0; p < selected.size(); ++p) scheduled.push_back({&selected[p], &schedules[p]});

@@ -40,6 +40,7 @@ struct PlanSpec {
   bool sparse = false;  // parameters in pools
   bool bf16 = false;    // no f32 master: random rounding of parameters
   bool clips = false;   // updates wait for the norm of all gradients
+  bool spills = false;  // some persistents and activations wait in a spill file
   std::uint64_t seed = 0;
 };
 

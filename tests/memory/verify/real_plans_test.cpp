@@ -35,6 +35,15 @@ TEST_P(EveryNetwork, PlansAreAcceptedAndAgree) {
           EXPECT_TRUE(!results || *found == *results) << describe(spec);
           results = found;
         }
+        // With transfers it runs twice, early and late.
+        results->insert(results->end(), results->begin(), results->end());
+        spec.spills = true;
+        for (spec.seed = 0; spec.seed < 6; ++spec.seed) {
+          const RealPlan plan = make_real_plan(spec);
+          EXPECT_EQ(fault_of(plan.trainings, plan.workspaces, plan.set), std::nullopt) << describe(spec);
+          EXPECT_GT(plan.set.spill_bytes, 0) << describe(spec);
+          EXPECT_EQ(run_iteration(plan), results) << describe(spec);
+        }
       }
     }
   }

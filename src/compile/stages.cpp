@@ -23,11 +23,13 @@ PassContext pass_context(const CompileRequest& request, const std::vector<std::s
 Holding holding_for(const Scheduler& scheduler, const NamedHolding& named) {
   const Graph& graph = scheduler.selected().graph();
   Holding holding{scheduler.keep_all()};
-  for (const auto& [name, mode] : named.keep) {
-    if (const ValueId value = graph.find(name); value.is_valid()) holding.mode(value) = mode;
+  for (const NamedHolding::NamedMode& entry : named.modes) {
+    const ValueId value = graph.find((*named.names)[static_cast<std::size_t>(entry.value)]);
+    if (value.is_valid()) holding.mode(value) = entry.mode;
   }
   for (const NamedHolding::NamedGap& gap : named.gaps) {
-    const ValueId value = graph.find(gap.value), made = graph.find(gap.after);
+    const ValueId value = graph.find((*named.names)[static_cast<std::size_t>(gap.value)]);
+    const ValueId made = graph.find((*named.names)[static_cast<std::size_t>(gap.after)]);
     if (value.is_valid() && made.is_valid() && graph.value(made).producer.is_valid())
       holding.set({value, graph.value(made).producer, gap.is_held});
   }
@@ -136,44 +138,47 @@ void Stages::add_evaluation(Bytes limit) {
 }
 
 NamedHolding Stages::by_name(const Holding& holding) const {
-  NamedHolding named;
   const Graph& graph = busiest().selected().graph();
+  if (!names_) {
+    NamedHolding::Names names;
+    names.reserve(static_cast<std::size_t>(graph.value_count()));
+    for (std::int32_t v = 0; v < graph.value_count(); ++v) names.push_back(graph.value(ValueId{v}).name);
+    names_ = std::make_shared<const NamedHolding::Names>(std::move(names));
+  }
+  NamedHolding named{names_, {}, {}};
   const std::vector<Keep> base = busiest().keep_all();
   for (std::size_t v = 0; v < holding.keep.size(); ++v) {
-    if (holding.keep[v] == base[v]) continue;
-    named.keep.emplace(graph.value(ValueId{static_cast<std::int32_t>(v)}).name, holding.keep[v]);
+    if (holding.keep[v] != base[v]) named.modes.push_back({static_cast<std::int32_t>(v), holding.keep[v]});
   }
-  for (const Gap& gap : holding.gaps) {
-    const ValueId made = graph.node(gap.after).outputs.front();
-    named.gaps.push_back({graph.value(gap.value).name, graph.value(made).name, gap.is_held});
-  }
+  for (const Gap& gap : holding.gaps)
+    named.gaps.push_back({gap.value.index, graph.node(gap.after).outputs.front().index, gap.is_held});
   return named;
 }
 
 Holding Stages::on_busiest(const NamedHolding& named) const { return holding_for(busiest(), named); }
 
-std::set<std::string> Stages::by_name(const Offload& offload) const {
-  std::set<std::string> names;
+std::vector<std::int32_t> Stages::by_name(const Offload& offload) const {
+  std::vector<std::int32_t> homes;
   for (std::size_t v = 0; v < offload.homes.size(); ++v) {
-    if (offload.homes[v]) names.insert(busiest().selected().graph().value(ValueId{static_cast<std::int32_t>(v)}).name);
+    if (offload.homes[v]) homes.push_back(static_cast<std::int32_t>(v));
   }
-  return names;
+  return homes;
 }
 
 Offload Stages::on(const Scheduler& scheduler, const NamedChoice& choice) const {
   const Graph& graph = scheduler.selected().graph();
   Offload offload{.homes = {}, .ahead = choice.ahead, .bytes_per_second = request_.spill_bandwidth};
   offload.homes.assign(static_cast<std::size_t>(graph.value_count()), false);
-  for (const std::string& name : choice.homes) {
-    const ValueId value = graph.find(name);
+  for (const std::int32_t home : choice.homes) {
+    const ValueId value = graph.find((*choice.holding.names)[static_cast<std::size_t>(home)]);
     if (value.is_valid()) offload.homes[static_cast<std::size_t>(value.index)] = true;
   }
   return offload;
 }
 
 bool NamedChoice::spills() const {
-  return !homes.empty() || std::any_of(holding.keep.begin(), holding.keep.end(),
-                                       [](const auto& entry) { return entry.second == Keep::spill; });
+  return !homes.empty() || std::any_of(holding.modes.begin(), holding.modes.end(),
+                                       [](const NamedHolding::NamedMode& entry) { return entry.mode == Keep::spill; });
 }
 
 Stages::Planned Stages::plan(const NamedChoice& choice, const std::string& strategy) const {

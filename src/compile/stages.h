@@ -1,30 +1,38 @@
 // The stages for one microbatch: graphs, gradients, passes, kernels and schedulers of all its phases.
 #pragma once
 
-#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "compile/compile.h"
 #include "schedule/transfers.h"
 
 namespace thimble {
 
-// A holding by names, which mean the same in every phase and for every microbatch.
+// A holding by names, which mean the same in every phase and for every microbatch. Fronts have hundreds of them, and
+// planning lives inside the budget: names stand in one table that all of a front share.
 struct NamedHolding {
+  using Names = std::vector<std::string>;
+  struct NamedMode {
+    std::int32_t value = 0;  // of the names
+    Keep mode = Keep::keep;
+  };
   struct NamedGap {
-    std::string value;
-    std::string after;  // the first output of the step
+    std::int32_t value = 0;
+    std::int32_t after = 0;  // the first output of the step
     bool is_held = false;
   };
-  std::map<std::string, Keep> keep;  // values that are not simply kept
+  std::shared_ptr<const Names> names;
+  std::vector<NamedMode> modes;  // values that are not held as they would be if all were kept
   std::vector<NamedGap> gaps;
 };
 
 // What a plan keeps, recomputes and spills, by name.
 struct NamedChoice {
   NamedHolding holding;
-  std::set<std::string> homes = {};  // persistent values that live in the spill file
-  int ahead = 0;                     // as in Offload
+  std::vector<std::int32_t> homes = {};  // of the holding's names: persistent values that live in the spill file
+  int ahead = 0;                         // as in Offload
 
   bool spills() const;
 };
@@ -46,7 +54,7 @@ class Stages {
 
   NamedHolding by_name(const Holding& holding) const;  // from the busiest phase's values
   Holding on_busiest(const NamedHolding& named) const;
-  std::set<std::string> by_name(const Offload& offload) const;
+  std::vector<std::int32_t> by_name(const Offload& offload) const;
 
   // Adds evaluation phases of at most `limit` live bytes; their size depends on the front, never on a budget.
   void add_evaluation(Bytes limit);
@@ -82,6 +90,7 @@ class Stages {
   std::vector<PhaseTurn> turns_;  // of a full batch
   std::vector<std::unique_ptr<Selected>> selected_;
   std::vector<std::unique_ptr<Scheduler>> schedulers_;
+  mutable std::shared_ptr<const NamedHolding::Names> names_;  // of the busiest phase's values, once they are asked for
   std::size_t busiest_ = 0;
   std::int64_t evaluation_samples_ = 0;
   std::vector<TensorSpec> tensors_;

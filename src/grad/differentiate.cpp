@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <optional>
 
 #include "base/error.h"
 #include "grad/updates.h"
@@ -30,7 +30,12 @@ struct Backward {
 
 class Differentiator {
  public:
-  Differentiator(const Graph& forward, const RuleChoice& rules) : graph_(forward), rules_(rules) {
+  Differentiator(const Graph& forward, const RuleChoice& rules)
+      : graph_(forward),
+        rules_(rules),
+        loss_(forward.find(kLoss)),
+        forward_values_(forward.value_count()),
+        kept_(static_cast<std::size_t>(forward.node_count())) {
     for (std::int32_t v = 0; v < graph_.value_count(); ++v) {
       if (graph_.value(ValueId{v}).role == Role::parameter)
         leaves_.push_back({ValueId{v}, leaf_of(graph_, ValueId{v})});
@@ -39,15 +44,30 @@ class Differentiator {
   }
 
   Backward run() {
-    const std::vector<NodeId> order = graph_.topological_order();
-    const ValueId loss = graph_.find(kLoss);
-    for (auto it = order.rbegin(); it != order.rend(); ++it) visit(*it, *it == graph_.value(loss).producer);
+    visit_all();
     Backward result{std::move(graph_), {}};
     for (const TrainedParameter& leaf : leaves_) {
       const ValueId gradient = join(leaf.gradient, result.graph);
       if (gradient.is_valid()) result.trained.push_back({leaf.parameter, gradient});
     }
     return result;
+  }
+
+  void visit_all() {
+    const std::vector<NodeId> order = graph_.topological_order();
+    for (auto it = order.rbegin(); it != order.rend(); ++it) visit(*it);
+  }
+
+  // After visit_all: the forward activations that the gradient of `id` reads under the rule it was built with.
+  const std::vector<ValueId>& kept_for(NodeId id) const { return kept_[static_cast<std::size_t>(id.index)]; }
+
+  // The same under another rule, whose nodes are left behind in the graph: only for a graph that is thrown away.
+  std::vector<ValueId> kept_for(NodeId id, std::size_t rule) {
+    std::optional<GradBuilder> builder = builder_for(id);
+    if (!builder) return {};
+    const std::int32_t first = graph_.node_count();
+    graph_.node(id).op->gradients[rule].build(*builder);
+    return kept_by_nodes_from(first);
   }
 
  private:
@@ -77,63 +97,110 @@ class Differentiator {
     return sum;
   }
 
-  void visit(NodeId id, bool is_loss) {
+  // Nothing where no gradient arrives or none is wanted.
+  std::optional<GradBuilder> builder_for(NodeId id) {
     const Node node = graph_.node(id);
-    if (node.op->never_kept || node.op->gradients.empty()) return;
+    if (node.op->never_kept || node.op->gradients.empty()) return std::nullopt;
     std::vector<bool> wanted;
     for (const ValueId input : node.inputs) wanted.push_back(needs_[static_cast<std::size_t>(input.index)]);
-    if (std::none_of(wanted.begin(), wanted.end(), [](bool w) { return w; })) return;
+    if (std::none_of(wanted.begin(), wanted.end(), [](bool w) { return w; })) return std::nullopt;
     std::vector<ValueId> out_gradients;
-    bool any = is_loss;
+    bool any = id == graph_.value(loss_).producer;
     for (const ValueId output : node.outputs) {
       out_gradients.push_back(join(output, graph_));
       any = any || out_gradients.back().is_valid();
     }
-    if (!any) return;
-    GradBuilder builder(graph_, id, std::move(out_gradients), wanted);
+    if (!any) return std::nullopt;
+    return std::make_optional<GradBuilder>(graph_, id, std::move(out_gradients), std::move(wanted));
+  }
+
+  void visit(NodeId id) {
+    std::optional<GradBuilder> builder = builder_for(id);
+    if (!builder) return;
+    const std::int32_t first = graph_.node_count();
     const auto rule = rules_.find(id);
-    node.op->gradients[rule == rules_.end() ? 0 : rule->second].build(builder);
-    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-      const ValueId gradient = builder.given(static_cast<int>(k));
-      if (gradient.is_valid()) contributions_[node.inputs[k]].push_back(gradient);
+    graph_.node(id).op->gradients[rule == rules_.end() ? 0 : rule->second].build(*builder);
+    kept_[static_cast<std::size_t>(id.index)] = kept_by_nodes_from(first);
+    const std::vector<ValueId>& inputs = graph_.node(id).inputs;
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      const ValueId gradient = builder->given(static_cast<int>(k));
+      if (gradient.is_valid()) contributions_[inputs[k]].push_back(gradient);
     }
+  }
+
+  // Forward activations that node `first` or a later one reads, each once.
+  std::vector<ValueId> kept_by_nodes_from(std::int32_t first) const {
+    std::vector<ValueId> kept;
+    for (std::int32_t n = first; n < graph_.node_count(); ++n) {
+      for (const ValueId input : graph_.node(NodeId{n}).inputs) {
+        if (input.index < forward_values_ && graph_.value(input).role == Role::activation) kept.push_back(input);
+      }
+    }
+    std::sort(kept.begin(), kept.end());
+    kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+    return kept;
   }
 
   Graph graph_;
   const RuleChoice& rules_;
+  ValueId loss_;
+  std::int32_t forward_values_;           // values of the forward graph come first
   std::vector<TrainedParameter> leaves_;  // parameter and the value whose gradient trains it
   std::vector<bool> needs_;
   std::map<ValueId, std::vector<ValueId>> contributions_;
+  std::vector<std::vector<ValueId>> kept_;  // of each forward node
 };
 
-// Bytes of forward values that backward nodes read: what training keeps if nothing is recomputed.
-Bytes kept_bytes(const Graph& forward, const Graph& graph) {
-  std::set<ValueId> kept;
-  for (std::int32_t n = forward.node_count(); n < graph.node_count(); ++n) {
-    for (const ValueId input : graph.node(NodeId{n}).inputs) {
-      if (input.index < forward.value_count() && graph.value(input).role == Role::activation) kept.insert(input);
+// The forward values that backward reads under some choice of rules: what training keeps if nothing is recomputed.
+class KeptValues {
+ public:
+  explicit KeptValues(const Graph& forward)
+      : forward_(forward), readers_(static_cast<std::size_t>(forward.value_count()), 0) {}
+
+  // Bytes that the readers' values add to all that is kept; each reader counts, each value's bytes only once.
+  Bytes add(const std::vector<ValueId>& values) {
+    Bytes bytes = 0;
+    for (const ValueId value : values) {
+      if (readers_[static_cast<std::size_t>(value.index)]++ == 0) bytes += forward_.value(value).type.bytes();
     }
+    return bytes;
   }
-  Bytes bytes = 0;
-  for (const ValueId value : kept) bytes += graph.value(value).type.bytes();
-  return bytes;
-}
+
+  Bytes remove(const std::vector<ValueId>& values) {
+    Bytes bytes = 0;
+    for (const ValueId value : values) {
+      if (--readers_[static_cast<std::size_t>(value.index)] == 0) bytes += forward_.value(value).type.bytes();
+    }
+    return bytes;
+  }
+
+ private:
+  const Graph& forward_;
+  std::vector<int> readers_;  // forward nodes whose gradient reads the value
+};
 
 // Rules are chosen for the fewest bytes in the union of all that backward reads: a bit mask beside an output that a
-// convolution keeps anyway would be a loss.
+// convolution keeps anyway would be a loss. What a node's rule reads does not depend on the rules of other nodes, so
+// that every trial builds this one rule and no more.
 RuleChoice choose_rules(const Graph& forward) {
+  const RuleChoice first_rules;
+  Differentiator trials(forward, first_rules);
+  trials.visit_all();
+  KeptValues kept(forward);
+  for (std::int32_t n = 0; n < forward.node_count(); ++n) kept.add(trials.kept_for(NodeId{n}));
   RuleChoice choice;
-  Bytes best = -1;
   for (std::int32_t n = 0; n < forward.node_count(); ++n) {
     const NodeId id{n};
+    std::vector<ValueId> current = trials.kept_for(id);
     for (std::size_t rule = 1; rule < forward.node(id).op->gradients.size(); ++rule) {
-      if (best < 0) best = kept_bytes(forward, Differentiator(forward, choice).run().graph);
-      RuleChoice trial = choice;
-      trial[id] = rule;
-      const Bytes bytes = kept_bytes(forward, Differentiator(forward, trial).run().graph);
-      if (bytes < best) {
-        best = bytes;
-        choice = trial;
+      std::vector<ValueId> other = trials.kept_for(id, rule);
+      const Bytes saved = kept.remove(current);
+      if (kept.add(other) < saved) {
+        choice[id] = rule;
+        current = std::move(other);
+      } else {
+        kept.remove(other);
+        kept.add(current);
       }
     }
   }

@@ -3,79 +3,12 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "report/tenants.h"
 
 namespace thimble {
 namespace {
 
-// Who holds a buffer at one step: several values may take turns in it.
-struct Tenant {
-  ValueId value;
-  int last_read = -1;  // the last step of the buffer's life that reads it
-};
-
 const PlannedStep& step_at(const PhasePlan& plan, int step) { return plan.steps[static_cast<std::size_t>(step)]; }
-
-bool holds(const PlannedBuffer& buffer, ValueId value) {
-  return std::find(buffer.values.begin(), buffer.values.end(), value) != buffer.values.end();
-}
-
-// Through views to the value whose bytes they show.
-ValueId without_views(const Graph& graph, ValueId value) {
-  for (;;) {
-    const NodeId producer = graph.value(value).producer;
-    if (!producer.is_valid() || !graph.node(producer).op->is_view) return value;
-    value = graph.node(producer).inputs.front();
-  }
-}
-
-Tenant tenant_at(const Graph& graph, const PhasePlan& plan, const PlannedBuffer& buffer, int step) {
-  Tenant tenant{without_views(graph, buffer.values.front()), -1};
-  for (int s = buffer.first_step; s <= step; ++s) {
-    if (step_at(plan, s).is_transfer()) continue;
-    const Node& node = graph.node(step_at(plan, s).node);
-    for (const ValueId output : node.outputs) {
-      if (!node.op->is_view && holds(buffer, output)) tenant.value = output;
-    }
-  }
-  for (int s = step; s <= buffer.last_step; ++s) {
-    if (step_at(plan, s).is_transfer()) continue;
-    for (const ValueId input : graph.node(step_at(plan, s).node).inputs) {
-      if (without_views(graph, input) == tenant.value) tenant.last_read = s;
-    }
-  }
-  return tenant;
-}
-
-// A gradient has the shape of what it updates, unless that is a pool. An update that makes the gradient itself also
-// reads a layer's.
-bool updates_by(const Graph& graph, const Node& update, ValueId input) {
-  const Type& updated = graph.value(update.inputs[0]).type;
-  const Value& value = graph.value(input);
-  return value.role == Role::gradient && (updated.layout == Layout::pooled || value.type.shape == updated.shape);
-}
-
-// A gradient by which a parameter or its total is updated belongs to the parameter; any other is a layer's own.
-bool is_parameter_gradient(const Graph& graph, const PhasePlan& plan, const PlannedBuffer& buffer) {
-  for (int s = buffer.first_step; s <= buffer.last_step; ++s) {
-    if (step_at(plan, s).is_transfer()) continue;
-    const Node& node = graph.node(step_at(plan, s).node);
-    if (!node.op->is_update) continue;
-    for (const ValueId input : node.inputs) {
-      if (holds(buffer, input) && updates_by(graph, node, input)) return true;
-    }
-  }
-  return false;
-}
-
-// The same where the gradient is gone before its update comes, to be made again for it.
-bool waits_for_norm(const Graph& graph, ValueId gradient) {
-  for (NodeId id{0}; id.index < graph.node_count(); ++id.index) {
-    const Node& node = graph.node(id);
-    const bool is_read = std::find(node.inputs.begin(), node.inputs.end(), gradient) != node.inputs.end();
-    if (is_read && node.op->is_update && updates_by(graph, node, gradient)) return true;
-  }
-  return false;
-}
 
 Bytes Categories::*category_of(Role role) {
   switch (role) {
@@ -93,10 +26,9 @@ Bytes Categories::*category_of(Role role) {
   return &Categories::activations;
 }
 
-Bytes Categories::*category_of(const Graph& graph, const PhasePlan& plan, const PlannedBuffer& buffer, ValueId value) {
-  if (buffer.is_workspace) return &Categories::workspace;
+Bytes Categories::*category_of(const Graph& graph, const Tenants& tenants, const PlannedBuffer& buffer, ValueId value) {
   const Role role = graph.value(value).role;
-  if (role == Role::gradient && (is_parameter_gradient(graph, plan, buffer) || waits_for_norm(graph, value)))
+  if (role == Role::gradient && (tenants.is_parameter_gradient(buffer) || tenants.waits_for_update(value)))
     return &Categories::gradients;
   return category_of(role);
 }
@@ -113,10 +45,13 @@ Categories categories_at(const Compiled& compiled, const Peak& peak) {
   }
   const PhasePlan& plan = plans.phases[peak.phase];
   const Graph& graph = compiled.phases[peak.phase].graph();
+  const Tenants tenants(graph, plan);
   for (const PlannedBuffer& buffer : plan.buffers) {
     if (!is_alive(buffer, peak.step)) continue;
-    const ValueId value = buffer.is_workspace ? ValueId{} : tenant_at(graph, plan, buffer, peak.step).value;
-    categories.*category_of(graph, plan, buffer, value) += buffer.place.bytes;
+    const auto category = buffer.is_workspace
+                              ? &Categories::workspace
+                              : category_of(graph, tenants, buffer, tenants.at(buffer, peak.step).value);
+    categories.*category += buffer.place.bytes;
   }
   categories.slack = plans.arena_bytes - categories.sum();
   return categories;
@@ -207,6 +142,7 @@ std::vector<AliveTensor> alive_at_peak(const Compiled& compiled) {
   const Peak peak = find_peak(compiled.plans);
   const PhasePlan& plan = compiled.plans.phases[peak.phase];
   const Graph& graph = compiled.phases[peak.phase].graph();
+  const Tenants tenants(graph, plan);
   std::vector<AliveTensor> tensors;
   for (const PlannedBuffer& buffer : plan.buffers) {
     if (!is_alive(buffer, peak.step)) continue;
@@ -214,9 +150,9 @@ std::vector<AliveTensor> alive_at_peak(const Compiled& compiled) {
       tensors.push_back({"scratch", "workspace", buffer.place.bytes, "this step"});
       continue;
     }
-    const Tenant tenant = tenant_at(graph, plan, buffer, peak.step);
+    const Tenant tenant = tenants.at(buffer, peak.step);
     const int reader = tenant.last_read < 0 ? buffer.last_step : tenant.last_read;
-    tensors.push_back({graph.value(tenant.value).name, name_of(category_of(graph, plan, buffer, tenant.value)),
+    tensors.push_back({graph.value(tenant.value).name, name_of(category_of(graph, tenants, buffer, tenant.value)),
                        buffer.place.bytes,
                        reader == peak.step ? "this step" : step_text(compiled, peak.phase, reader)});
   }

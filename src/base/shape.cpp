@@ -21,10 +21,11 @@ Shape::Shape(std::span<const std::int64_t> dims) {
     const std::int64_t dim = dims[axis];
     require(dim >= 0, "shape: dimension ", axis, " is ", dim, ", wanted zero or more");
     dims_[axis] = dim;
-    if (dim == 0) is_empty = true;
-    require(dim == 0 || count_ <= kMaxCount / dim, "shape: ", list_text(dims),
-            " has too many elements, wanted at most ", kMaxCount);
-    if (dim != 0) count_ *= dim;
+    is_empty = is_empty || dim == 0;
+    if (dim == 0) continue;
+    if (count_ > kMaxCount / dim)
+      fail_user(join_text("shape: ", list_text(dims), " has too many elements, wanted at most ", kMaxCount));
+    count_ *= dim;
   }
   if (is_empty) count_ = 0;
 }

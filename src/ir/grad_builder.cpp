@@ -33,8 +33,8 @@ void GradBuilder::give(int input, ValueId gradient) {
   ensure(wanted_[index] && !given_[index].is_valid(), graph_.node(forward_).op->name, ": gradient of input ", input,
          " given twice or not wanted");
   ensure(graph_.value(gradient).type.shape == graph_.value(in(input)).type.shape, graph_.node(forward_).op->name,
-         ": gradient of input ", input, " has shape ", to_text(graph_.value(gradient).type.shape), ", wanted ",
-         to_text(graph_.value(in(input)).type.shape));
+         ": gradient of input ", input, " has shape ", graph_.value(gradient).type.shape, ", wanted ",
+         graph_.value(in(input)).type.shape);
   given_[index] = gradient;
 }
 

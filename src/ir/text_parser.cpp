@@ -204,8 +204,8 @@ void declare_outputs(Graph& graph, NodeId id, const std::vector<Declaration>& de
   for (std::size_t k = 1; k < outputs.size(); ++k) graph.rename(outputs[k], join_text("#", k));
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     Value& value = graph.value(outputs[k]);
-    require(value.type == declared[k].type, "'", declared[k].name, "' is declared as ", to_text(declared[k].type),
-            ", but ", graph.node(id).op->name, " makes ", to_text(value.type));
+    require(value.type == declared[k].type, "'", declared[k].name, "' is declared as ", declared[k].type, ", but ",
+            graph.node(id).op->name, " makes ", value.type);
     value.role = declared[k].role;
     value.pool = declared[k].pool;
     value.slot = declared[k].slot;

@@ -13,7 +13,7 @@ std::vector<Type> infer(const OpQuery& q) {
   require_inputs(kName, q, 2, 2);
   require_floating(kName, "x", q.in[0]);
   require_not_empty(kName, "x", q.in[0]);
-  require(q.in[0].shape.rank() >= 2, kName, ": x is ", to_text(q.in[0]), ", wanted at least two dimensions");
+  require(q.in[0].shape.rank() >= 2, kName, ": x is ", q.in[0], ", wanted at least two dimensions");
   require_floating(kName, "bias", q.in[1]);
   require_shape(kName, "bias", q.in[1], {q.in[0].shape.at(-1)});
   return {q.in[0]};

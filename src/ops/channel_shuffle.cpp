@@ -15,10 +15,10 @@ std::vector<Type> infer(const OpQuery& q) {
   const Type& x = q.in[0];
   require_floating(kName, "x", x);
   require_not_empty(kName, "x", x);
-  require(x.shape.rank() >= 2, kName, ": x is ", to_text(x), ", wanted at least two dimensions");
+  require(x.shape.rank() >= 2, kName, ": x is ", x, ", wanted at least two dimensions");
   const std::int64_t groups = integer_between(kName, q, "groups", 1, x.shape.at(-1));
-  require(x.shape.at(-1) % groups == 0, kName, ": x is ", to_text(x), ", wanted a number of channels that groups ",
-          groups, " divides");
+  require(x.shape.at(-1) % groups == 0, kName, ": x is ", x, ", wanted a number of channels that groups ", groups,
+          " divides");
   return {x};
 }
 

@@ -11,7 +11,7 @@ constexpr AttributeDef kAttributes[] = {kDTypeAttribute};
 std::vector<Type> infer(const OpQuery& q) {
   require_inputs(kName, q, 1, 1);
   require_floating(kName, "dy", q.in[0]);
-  require(q.in[0].shape.rank() >= 1, kName, ": dy is ", to_text(q.in[0]), ", wanted at least one dimension");
+  require(q.in[0].shape.rank() >= 1, kName, ": dy is ", q.in[0], ", wanted at least one dimension");
   require_not_empty(kName, "dy", q.in[0]);
   return {{dtype_attribute(kName, q), {q.in[0].shape.at(-1)}}};
 }

@@ -1,5 +1,6 @@
 // What the infer functions of several ops ask of their inputs and attributes. Every failure names the op, the found and
-// the wanted.
+// the wanted. Types and shapes go to require() as they are: every node is checked many times, and text is made only
+// where a check fails.
 #pragma once
 
 #include <cmath>
@@ -24,17 +25,17 @@ inline void require_inputs(std::string_view op, const OpQuery& q, std::size_t le
 }
 
 inline void require_floating(std::string_view op, std::string_view what, const Type& type) {
-  require(is_floating(type.dtype) && type.layout == Layout::dense, op, ": ", what, " is ", to_text(type),
+  require(is_floating(type.dtype) && type.layout == Layout::dense, op, ": ", what, " is ", type,
           ", wanted a dense floating type");
 }
 
 inline void require_not_empty(std::string_view op, std::string_view what, const Type& type) {
-  require(type.shape.count() > 0, op, ": ", what, " is ", to_text(type), ", wanted at least one element");
+  require(type.shape.count() > 0, op, ": ", what, " is ", type, ", wanted at least one element");
 }
 
 inline void require_rank(std::string_view op, std::string_view what, const Type& type, int rank) {
   require_floating(op, what, type);
-  require(type.shape.rank() == rank, op, ": ", what, " is ", to_text(type), ", wanted ", rank, " dimensions");
+  require(type.shape.rank() == rank, op, ": ", what, " is ", type, ", wanted ", rank, " dimensions");
   require_not_empty(op, what, type);
 }
 
@@ -42,24 +43,24 @@ inline void require_rank(std::string_view op, std::string_view what, const Type&
 inline void require_image(std::string_view op, std::string_view what, const Type& type) {
   require_rank(op, what, type, 4);
   for (const std::int64_t dim : type.shape.dims()) {
-    require(dim <= kMaxExtent, op, ": ", what, " is ", to_text(type), ", wanted dimensions of at most ", kMaxExtent);
+    require(dim <= kMaxExtent, op, ": ", what, " is ", type, ", wanted dimensions of at most ", kMaxExtent);
   }
 }
 
 inline void require_shape(std::string_view op, std::string_view what, const Type& type, const Shape& wanted) {
-  require(type.shape == wanted && type.layout == Layout::dense, op, ": ", what, " is ", to_text(type),
-          ", wanted shape ", to_text(wanted));
+  require(type.shape == wanted && type.layout == Layout::dense, op, ": ", what, " is ", type, ", wanted shape ",
+          wanted);
 }
 
 // The same where the shape follows from attributes: the message shows them.
 inline void require_shape_for(std::string_view op, std::string_view what, const Type& type, const Shape& wanted,
                               const OpQuery& q) {
-  require(type.shape == wanted && type.layout == Layout::dense, op, ": ", what, " is ", to_text(type),
-          ", wanted shape ", to_text(wanted), " for ", to_text(*q.attributes));
+  require(type.shape == wanted && type.layout == Layout::dense, op, ": ", what, " is ", type, ", wanted shape ", wanted,
+          " for ", *q.attributes);
 }
 
 inline void require_type(std::string_view op, std::string_view what, const Type& type, const Type& wanted) {
-  require(type == wanted, op, ": ", what, " is ", to_text(type), ", wanted ", to_text(wanted));
+  require(type == wanted, op, ": ", what, " is ", type, ", wanted ", wanted);
 }
 
 inline std::int64_t integer_between(std::string_view op, const OpQuery& q, std::string_view name, std::int64_t least,

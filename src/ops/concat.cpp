@@ -20,7 +20,7 @@ std::vector<Type> infer(const OpQuery& q) {
     require_not_empty(kName, join_text("input ", k), x);
     const bool fits = x.dtype == first.dtype && x.layout == first.layout && x.shape.rank() == first.shape.rank() &&
                       with_extent(first.shape, axis, x.shape[axis]) == x.shape;
-    require(fits, kName, ": input ", k, " is ", to_text(x), ", wanted ", to_text(first), " but for axis ", axis);
+    require(fits, kName, ": input ", k, " is ", x, ", wanted ", first, " but for axis ", axis);
     extent += x.shape[axis];
   }
   return {{first.dtype, with_extent(first.shape, axis, extent)}};

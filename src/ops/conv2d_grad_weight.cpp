@@ -16,7 +16,7 @@ std::vector<Type> infer(const OpQuery& q) {
   require_image(kName, "x", x);
   require_image(kName, "dy", dy);
   const std::int64_t groups = integer_between(kName, q, "groups", 1, kMaxExtent);
-  require(x.shape[3] % groups == 0, kName, ": x is ", to_text(x), ", wanted a number of channels that groups ", groups,
+  require(x.shape[3] % groups == 0, kName, ": x is ", x, ", wanted a number of channels that groups ", groups,
           " divides");
   const Shape w = {integer_between(kName, q, "kernel_height", 1, kMaxExtent),
                    integer_between(kName, q, "kernel_width", 1, kMaxExtent), x.shape[3] / groups, dy.shape[3]};

@@ -30,10 +30,10 @@ inline Conv2dShape conv2d_shape(std::string_view op, const OpQuery& q, const Sha
   s.padding = integer_between(op, q, "padding", 0, kMaxExtent);
   s.dilation = integer_between(op, q, "dilation", 1, kMaxExtent);
   s.groups = integer_between(op, q, "groups", 1, kMaxExtent);
-  require(w[2] * s.groups == x[3], op, ": x is ", to_text(x), " and w is ", to_text(w), ", wanted ", w[2], " x groups ",
-          s.groups, " channels in x");
-  require(w[3] % s.groups == 0, op, ": w is ", to_text(w), ", wanted a number of output channels that groups ",
-          s.groups, " divides");
+  require(w[2] * s.groups == x[3], op, ": x is ", x, " and w is ", w, ", wanted ", w[2], " x groups ", s.groups,
+          " channels in x");
+  require(w[3] % s.groups == 0, op, ": w is ", w, ", wanted a number of output channels that groups ", s.groups,
+          " divides");
   s.y = {x[0], window_count(op, "height", x[1], w[0], s.stride, s.padding, s.dilation),
          window_count(op, "width", x[2], w[1], s.stride, s.padding, s.dilation), w[3]};
   return s;

@@ -12,7 +12,7 @@ inline void require_cross_entropy(std::string_view op, const OpQuery& q) {
   require_inputs(op, q, 2, 2);
   const Shape& logits = q.in[0].shape;
   require_floating(op, "the logits", q.in[0]);
-  require(logits.rank() >= 2, op, ": the logits are ", to_text(q.in[0]), ", wanted samples, places if any, classes");
+  require(logits.rank() >= 2, op, ": the logits are ", q.in[0], ", wanted samples, places if any, classes");
   require_not_empty(op, "the logits", q.in[0]);
   require_type(op, "the labels", q.in[1],
                {DType::i32, Shape(logits.dims().first(static_cast<std::size_t>(logits.rank() - 1)))});

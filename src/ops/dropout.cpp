@@ -14,7 +14,7 @@ std::vector<Type> infer(const OpQuery& q) {
   require_inputs(kName, q, 1, 1);
   const Type& x = q.in[0];
   require_floating(kName, "x", x);
-  require(x.shape.rank() >= 1, kName, ": x is ", to_text(x), ", wanted at least one dimension");
+  require(x.shape.rank() >= 1, kName, ": x is ", x, ", wanted at least one dimension");
   require_not_empty(kName, "x", x);
   const double p = q.number("p");
   require(p >= 0 && p < 1, kName, ": attribute 'p' is ", p, ", wanted at least 0 and below 1");

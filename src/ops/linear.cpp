@@ -15,8 +15,7 @@ std::vector<Type> infer(const OpQuery& q) {
   require_rank(kName, "x", x, 2);
   require_rank(kName, "w", w, 2);
   require_activation(kName, q);
-  require(x.shape[1] == w.shape[0], kName, ": x is ", to_text(x), " and w is ", to_text(w),
-          ", wanted as many rows in w as columns in x");
+  require(x.shape[1] == w.shape[0], kName, ": x is ", x, " and w is ", w, ", wanted as many rows in w as columns in x");
   if (q.in.size() == 3) {
     require_floating(kName, "bias", q.in[2]);
     require_shape(kName, "bias", q.in[2], {w.shape[1]});

@@ -25,8 +25,8 @@ std::vector<Type> infer(const OpQuery& q) {
   require_rank(kName, "b", q.in[1], 2);
   const Matrix a = matrix_of(q.in[0].shape, integer_between(kName, q, "transpose_a", 0, 1) == 1);
   const Matrix b = matrix_of(q.in[1].shape, integer_between(kName, q, "transpose_b", 0, 1) == 1);
-  require(a.columns == b.rows, kName, ": found ", to_text(q.in[0]), " and ", to_text(q.in[1]), " that make ", a.columns,
-          " columns times ", b.rows, " rows, wanted the same number for ", to_text(*q.attributes));
+  require(a.columns == b.rows, kName, ": found ", q.in[0], " and ", q.in[1], " that make ", a.columns,
+          " columns times ", b.rows, " rows, wanted the same number for ", *q.attributes);
   return {{dtype_attribute(kName, q), {a.rows, b.columns}}};
 }
 

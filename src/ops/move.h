@@ -23,9 +23,9 @@ inline int axis_attribute(std::string_view op, const OpQuery& q, std::string_vie
 inline int inner_axis(std::string_view op, const OpQuery& q, const Type& x) {
   require_floating(op, "x", x);
   require_not_empty(op, "x", x);
-  require(x.shape.rank() >= 2, op, ": x is ", to_text(x), ", wanted at least two dimensions");
+  require(x.shape.rank() >= 2, op, ": x is ", x, ", wanted at least two dimensions");
   const int axis = axis_attribute(op, q, "axis", x);
-  require(axis != 0, op, ": attribute 'axis' is ", q.integer("axis"), " of ", to_text(x),
+  require(axis != 0, op, ": attribute 'axis' is ", q.integer("axis"), " of ", x,
           ", wanted one behind the first, which counts samples");
   return axis;
 }

@@ -50,14 +50,14 @@ struct NormShape {
 
 inline void require_norm_input(std::string_view op, const Type& x) {
   require_floating(op, "x", x);
-  require(x.shape.rank() == 2 || x.shape.rank() == 4, op, ": x is ", to_text(x), ", wanted (B, C) or (B, H, W, C)");
+  require(x.shape.rank() == 2 || x.shape.rank() == 4, op, ": x is ", x, ", wanted (B, C) or (B, H, W, C)");
   require_not_empty(op, "x", x);
 }
 
 // The number of groups of a group norm; divides the channels.
 inline std::int64_t require_groups(std::string_view op, const OpQuery& q, const Type& x) {
   const std::int64_t groups = integer_between(op, q, "groups", 1, kMaxExtent);
-  require(x.shape.at(-1) % groups == 0, op, ": x is ", to_text(x), ", wanted a number of channels that groups ", groups,
+  require(x.shape.at(-1) % groups == 0, op, ": x is ", x, ", wanted a number of channels that groups ", groups,
           " divides");
   return groups;
 }

@@ -8,7 +8,7 @@ namespace {
 
 std::vector<Type> infer(const OpQuery& q) {
   require(q.in.size() == 1, "relu: found ", q.in.size(), " inputs, wanted 1");
-  require(is_floating(q.in[0].dtype), "relu: found ", to_text(q.in[0]), ", wanted a floating type");
+  require(is_floating(q.in[0].dtype), "relu: found ", q.in[0], ", wanted a floating type");
   return {q.in[0]};
 }
 

@@ -17,8 +17,8 @@ std::vector<Type> infer(const OpQuery& q) {
   const Type& x = q.in[0];
   require_floating(kName, "x", x);
   const Shape shape = parse_shape_word(q.word("shape"), kName);
-  require(shape.count() == x.shape.count(), kName, ": x is ", to_text(x), " with ", x.shape.count(),
-          " elements, wanted ", shape.count(), " for shape ", to_text(shape));
+  require(shape.count() == x.shape.count(), kName, ": x is ", x, " with ", x.shape.count(), " elements, wanted ",
+          shape.count(), " for shape ", shape);
   return {{x.dtype, shape}};
 }
 

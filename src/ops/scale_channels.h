@@ -13,7 +13,7 @@ inline std::int64_t channel_index(const Shape& x, std::int64_t i) { return i / (
 
 inline void require_scale_dtype(std::string_view op, std::string_view what, DType dtype, const Type& x) {
   require(dtype == x.dtype || (dtype == DType::f32 && x.dtype == DType::bf16), op, ": ", what, " is ", name_of(dtype),
-          " beside x of ", to_text(x), ", wanted ", name_of(x.dtype), x.dtype == DType::bf16 ? " or f32" : "");
+          " beside x of ", x, ", wanted ", name_of(x.dtype), x.dtype == DType::bf16 ? " or f32" : "");
 }
 
 }  // namespace thimble::ops

@@ -14,7 +14,7 @@ std::vector<Type> infer(const OpQuery& q) {
     require_pooled(kName, q, 0);
     const Type& mask = q.in[1];  // how many elements it is for is not known here, nor needed
     require(mask.dtype == DType::u8 && mask.layout == Layout::dense && mask.shape.rank() == 1, kName, ": the mask is ",
-            to_text(mask), ", wanted a u8 vector");
+            mask, ", wanted a u8 vector");
   } else {
     require_floating(kName, "the gradient", q.in[0]);
     require_mask(kName, q, 1, q.in[0].shape.count());

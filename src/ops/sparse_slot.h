@@ -12,7 +12,7 @@ namespace thimble::ops {
 inline void require_pooled(std::string_view op, const OpQuery& q, std::size_t input) {
   const Type& type = q.in[input];
   require(is_floating(type.dtype) && type.layout == Layout::pooled && type.shape.rank() == 1, op, ": input ", input,
-          " is ", to_text(type), ", wanted a pooled floating vector");
+          " is ", type, ", wanted a pooled floating vector");
 }
 
 // `mask` and `table` are places in the list of inputs; element_count is that of the dense tensor.
@@ -23,7 +23,7 @@ inline void require_mask(std::string_view op, const OpQuery& q, std::size_t mask
 inline void require_table(std::string_view op, const OpQuery& q, std::size_t table) {
   const Type& type = q.in[table];
   require(type.dtype == DType::i32 && type.layout == Layout::dense && type.shape.rank() == 1 && type.shape.count() >= 2,
-          op, ": the table is ", to_text(type), ", wanted i32[slots+1]");
+          op, ": the table is ", type, ", wanted i32[slots+1]");
   integer_between(op, q, "slot", 0, type.shape.count() - 2);
 }
 

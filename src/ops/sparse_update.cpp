@@ -26,8 +26,8 @@ const UpdateRule* find_rule(const OpQuery& q) {
 
 // One table describes all pools of a tensor, so they are of one size.
 void require_same_pool(const OpQuery& q, std::size_t input) {
-  require(q.in[input].shape == q.in[0].shape, kOp, ": input ", input, " is ", to_text(q.in[input]),
-          ", wanted the size of pool 0, ", to_text(q.in[0].shape));
+  require(q.in[input].shape == q.in[0].shape, kOp, ": input ", input, " is ", q.in[input],
+          ", wanted the size of pool 0, ", q.in[0].shape);
 }
 
 std::vector<Type> infer(const OpQuery& q) {
@@ -49,7 +49,7 @@ std::vector<Type> infer(const OpQuery& q) {
     const Type& mask =
         q.in[pools];  // the number of elements is not known here, nor needed: bits past the last one are zero
     require(mask.dtype == DType::u8 && mask.layout == Layout::dense && mask.shape.rank() == 1, kOp, ": the mask is ",
-            to_text(mask), ", wanted a u8 vector");
+            mask, ", wanted a u8 vector");
   } else {
     require_floating(kOp, "the gradient", q.in[pools + 2]);
     require_mask(kOp, q, pools, q.in[pools + 2].shape.count());

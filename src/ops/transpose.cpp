@@ -24,7 +24,7 @@ std::vector<Type> infer(const OpQuery& q) {
   const Type& x = q.in[0];
   require_floating(kName, "x", x);
   require_not_empty(kName, "x", x);
-  require(x.shape.rank() >= 2, kName, ": x is ", to_text(x), ", wanted at least two dimensions");
+  require(x.shape.rank() >= 2, kName, ": x is ", x, ", wanted at least two dimensions");
   return {{x.dtype, exchanged(x.shape, axis_attribute(kName, q, "axis0", x), axis_attribute(kName, q, "axis1", x))}};
 }
 

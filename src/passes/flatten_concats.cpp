@@ -38,12 +38,15 @@ std::vector<ValueId> parts_of(const Graph& graph, const Node& node) {
 }
 
 bool run(Graph& graph, const PassContext&) {
-  bool changed = false;
+  const auto parts_in = [&](const Node& node) {
+    return node.op->name == "concat" ? parts_of(graph, node) : node.inputs;
+  };
+  if (!any_node(graph, [&](const Node& node) { return parts_in(node) != node.inputs; })) return false;
   Rewriter rewriter(graph);
   rewriter.copy_sources();
   for (const NodeId id : graph.topological_order()) {
     const Node& node = graph.node(id);
-    std::vector<ValueId> parts = node.op->name == "concat" ? parts_of(graph, node) : node.inputs;
+    const std::vector<ValueId> parts = parts_in(node);
     if (parts == node.inputs) {
       rewriter.copy_node(id);
       continue;
@@ -51,10 +54,9 @@ bool run(Graph& graph, const PassContext&) {
     const Value& whole = graph.value(node.outputs[0]);
     rewriter.map(node.outputs[0],
                  rewriter.graph().apply("concat", rewriter.mapped(parts), node.attributes, whole.name, whole.role));
-    changed = true;
   }
-  if (changed) graph = rewriter.take();
-  return changed;
+  graph = rewriter.take();
+  return true;
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Nodes that no update, accumulator or metric depends on go away, and sources that nobody reads with them.
+#include <algorithm>
+
 #include "passes/passes.h"
 #include "passes/rewriter.h"
 
@@ -24,19 +26,15 @@ std::vector<bool> find_live_nodes(const Graph& graph) {
 
 bool run(Graph& graph, const PassContext&) {
   const std::vector<bool> live = find_live_nodes(graph);
-  bool changed = false;
+  if (std::find(live.begin(), live.end(), false) == live.end()) return false;
   Rewriter rewriter(graph);
   rewriter
       .copy_sources();  // persistent sources stay: they are saved with the model even where a phase does not read them
   for (const NodeId id : graph.topological_order()) {
-    if (live[static_cast<std::size_t>(id.index)]) {
-      rewriter.copy_node(id);
-    } else {
-      changed = true;
-    }
+    if (live[static_cast<std::size_t>(id.index)]) rewriter.copy_node(id);
   }
-  if (changed) graph = rewriter.take();
-  return changed;
+  graph = rewriter.take();
+  return true;
 }
 
 }  // namespace

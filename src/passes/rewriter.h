@@ -31,6 +31,15 @@ class Rewriter {
   std::vector<ValueId> map_;
 };
 
+// Whether a pass finds anything to do: a graph that stays as it is need not be copied.
+template <typename Wanted>
+bool any_node(const Graph& graph, Wanted&& is_wanted) {
+  for (NodeId id{0}; id.index < graph.node_count(); ++id.index) {
+    if (is_wanted(graph.node(id))) return true;
+  }
+  return false;
+}
+
 // How many nodes read each value.
 std::vector<int> reader_counts(const Graph& graph);
 

@@ -6,7 +6,12 @@
 namespace thimble::passes {
 namespace {
 
+bool is_plain(const Graph& graph, const Node& node) {
+  return !node.op->is_update && !is_persistent(graph.value(node.outputs[0]).role);
+}
+
 bool is_identity(const Graph& graph, const Node& node) {
+  if (!is_plain(graph, node)) return false;
   const std::string_view op = node.op->name;
   const bool same_type = graph.value(node.inputs[0]).type == graph.value(node.outputs[0]).type;
   if (op == "cast" || op == "reshape" || op == "flatten") return same_type;
@@ -14,32 +19,31 @@ bool is_identity(const Graph& graph, const Node& node) {
 }
 
 bool is_pool_of_single_pixel(const Graph& graph, const Node& node) {
-  if (node.op->name != "global_avg_pool") return false;
+  if (node.op->name != "global_avg_pool" || !is_plain(graph, node)) return false;
   const Shape& shape = graph.value(node.inputs[0]).type.shape;
   return shape[1] == 1 && shape[2] == 1;
 }
 
 bool run(Graph& graph, const PassContext&) {
-  bool changed = false;
+  const bool has_any = any_node(
+      graph, [&](const Node& node) { return is_identity(graph, node) || is_pool_of_single_pixel(graph, node); });
+  if (!has_any) return false;
   Rewriter rewriter(graph);
   rewriter.copy_sources();
   for (const NodeId id : graph.topological_order()) {
     const Node& node = graph.node(id);
-    const bool is_plain = !node.op->is_update && !is_persistent(graph.value(node.outputs[0]).role);
-    if (is_plain && is_identity(graph, node)) {
+    if (is_identity(graph, node)) {
       rewriter.map(node.outputs[0], rewriter.mapped(node.inputs[0]));
-      changed = true;
-    } else if (is_plain && is_pool_of_single_pixel(graph, node)) {
+    } else if (is_pool_of_single_pixel(graph, node)) {
       const Value& output = graph.value(node.outputs[0]);
       rewriter.map(node.outputs[0],
                    rewriter.graph().apply("flatten", {rewriter.mapped(node.inputs[0])}, {}, output.name, output.role));
-      changed = true;
     } else {
       rewriter.copy_node(id);
     }
   }
-  if (changed) graph = rewriter.take();
-  return changed;
+  graph = rewriter.take();
+  return true;
 }
 
 }  // namespace

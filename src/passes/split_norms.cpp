@@ -28,21 +28,22 @@ void split(Rewriter& rewriter, const Graph& graph, const Node& node) {
   rewriter.map(node.outputs[2], stats[1]);
 }
 
+bool is_norm(const Node& node) { return node.op->name == "batch_norm" || node.op->name == "group_norm"; }
+
 bool run(Graph& graph, const PassContext&) {
-  bool changed = false;
+  if (!any_node(graph, is_norm)) return false;
   Rewriter rewriter(graph);
   rewriter.copy_sources();
   for (const NodeId id : graph.topological_order()) {
     const Node& node = graph.node(id);
-    if (node.op->name == "batch_norm" || node.op->name == "group_norm") {
+    if (is_norm(node)) {
       split(rewriter, graph, node);
-      changed = true;
     } else {
       rewriter.copy_node(id);
     }
   }
-  if (changed) graph = rewriter.take();
-  return changed;
+  graph = rewriter.take();
+  return true;
 }
 
 }  // namespace

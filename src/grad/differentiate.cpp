@@ -179,10 +179,18 @@ class KeptValues {
   std::vector<int> readers_;  // forward nodes whose gradient reads the value
 };
 
+bool has_choice(const Graph& forward) {
+  for (std::int32_t n = 0; n < forward.node_count(); ++n) {
+    if (forward.node(NodeId{n}).op->gradients.size() > 1) return true;
+  }
+  return false;
+}
+
 // Rules are chosen for the fewest bytes in the union of all that backward reads: a bit mask beside an output that a
 // convolution keeps anyway would be a loss. What a node's rule reads does not depend on the rules of other nodes, so
 // that every trial builds this one rule and no more.
 RuleChoice choose_rules(const Graph& forward) {
+  if (!has_choice(forward)) return {};
   const RuleChoice first_rules;
   Differentiator trials(forward, first_rules);
   trials.visit_all();

@@ -36,6 +36,18 @@ Holding holding_for(const Scheduler& scheduler, const NamedHolding& named) {
   return holding;
 }
 
+// Storage that values share, as those of a pool do, counts once.
+Bytes persistent_bytes_of(const Graph& graph) {
+  std::set<std::string> known;
+  Bytes bytes = 0;
+  for (std::int32_t v = 0; v < graph.value_count(); ++v) {
+    const ValueId id{v};
+    if (!is_persistent(graph.value(id).role) || graph.storage_of(id) != id) continue;
+    if (known.insert(storage_name(graph, id)).second) bytes += round_up(graph.value(id).type.bytes(), kAlignment);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 bool is_batch_coupled(const Graph& graph) {
@@ -64,21 +76,10 @@ Stages::Stages(const CompileRequest& request, std::int64_t microbatch, OpTable o
       busiest_ = p;
     }
   }
+  persistent_bytes_ = persistent_bytes_of(busiest().selected().graph());
 }
 
 BufferOptions Stages::buffers() const { return {request_.configuration.in_place, request_.configuration.reuse}; }
-
-Bytes Stages::persistent_bytes() const {
-  const Graph& graph = busiest().selected().graph();
-  std::set<std::string> known;
-  Bytes bytes = 0;
-  for (std::int32_t v = 0; v < graph.value_count(); ++v) {
-    const ValueId id{v};
-    if (!is_persistent(graph.value(id).role) || graph.storage_of(id) != id) continue;
-    if (known.insert(storage_name(graph, id)).second) bytes += round_up(graph.value(id).type.bytes(), kAlignment);
-  }
-  return bytes;
-}
 
 Bytes Stages::resident_kernel_bytes() const {
   Bytes bytes = 0;

@@ -48,7 +48,7 @@ class Stages {
     return *schedulers_[busiest_];
   }  // the phase with the highest peak when all is kept
   BufferOptions buffers() const;
-  Bytes persistent_bytes() const;  // of the busiest phase
+  Bytes persistent_bytes() const { return persistent_bytes_; }  // of the busiest phase
   Bytes resident_kernel_bytes() const;
   std::int64_t node_count() const;  // of all phases
 
@@ -92,6 +92,7 @@ class Stages {
   std::vector<std::unique_ptr<Scheduler>> schedulers_;
   mutable std::shared_ptr<const NamedHolding::Names> names_;  // of the busiest phase's values, once they are asked for
   std::size_t busiest_ = 0;
+  Bytes persistent_bytes_ = 0;
   std::int64_t evaluation_samples_ = 0;
   std::vector<TensorSpec> tensors_;
   std::vector<std::string> sparse_tensors_;

@@ -1,6 +1,7 @@
 #include "cli/advice.h"
 
 #include "base/error.h"
+#include "cli/in_sight.h"
 
 namespace thimble::cli {
 namespace {
@@ -72,7 +73,7 @@ void try_options(const CompileRequest& request, Bytes smallest_memory, OpTable o
   int fitting = 0;
   for (const Trial& trial : make_trials(request, ops)) {
     if (fitting == kEnough) return;
-    const CompileResult result = compile(trial.request, ops, kernels);
+    const CompileResult result = compile_in_sight(trial.request, "trying " + trial.option, ops, kernels);
     if (result.smallest_memory >= smallest_memory && !result.compiled) continue;
     tell({trial.option, result.compiled.has_value(), result.smallest_memory});
     fitting += result.compiled ? 1 : 0;

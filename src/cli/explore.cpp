@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "cli/in_sight.h"
 #include "cli/request.h"
 #include "cli/verbs.h"
 #include "formats/publish.h"
@@ -72,7 +73,8 @@ ExitCode run_explore(const Arguments& arguments) {
   const std::optional<FrontCurve> other = files.empty() ? std::nullopt : std::optional(curve_from(files[0]));
   const auto dataset = open_data(arguments);
   const CompileRequest request = make_request(arguments, dataset.get());
-  const Exploration exploration = explore(request, op_table(), cpu_kernels());
+  const Exploration exploration =
+      explore_in_sight(request, "exploring " + request.model.name, op_table(), cpu_kernels());
   const FrontReport report{exploration.points, command_of(arguments), request.memory,
                            request_line(request, exploration.points.front().microbatch), exploration.rows};
   if (const GivenValue* svg = arguments.find("svg"); svg != nullptr) write_svg(svg->text, report);

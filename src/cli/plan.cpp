@@ -1,4 +1,5 @@
 #include "cli/fit.h"
+#include "cli/in_sight.h"
 #include "cli/request.h"
 #include "cli/verbs.h"
 #include "ops/table.h"
@@ -29,7 +30,7 @@ void print_for_people(const Compiled& compiled, const Arguments& arguments) {
 ExitCode run_plan(const Arguments& arguments) {
   const auto dataset = open_data(arguments);
   const CompileRequest request = make_request(arguments, dataset.get());
-  const CompileResult result = compile(request, op_table(), cpu_kernels());
+  const CompileResult result = compile_in_sight(request, "planning " + request.model.name, op_table(), cpu_kernels());
   const bool writes_json = arguments.flag("json");
   if (!result.compiled) {
     writes_json ? refuse_as_json(request, result) : refuse_for_people(request, result, op_table(), cpu_kernels());

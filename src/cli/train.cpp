@@ -8,12 +8,14 @@
 #include "cli/fit.h"
 #include "cli/process.h"
 #include "cli/request.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "formats/checkpoint_store.h"
 #include "formats/manifest.h"
 #include "formats/publish.h"
 #include "ops/table.h"
 #include "report/train_log.h"
+#include "report/waiting_line.h"
 #include "run/meter.h"
 
 namespace thimble::cli {
@@ -70,11 +72,11 @@ bool has_utf8() {
 ProgressStyle make_style(const Arguments& arguments) {
   ProgressStyle style{.has_unicode = has_utf8(), .out = arguments.flag("json") ? stderr : stdout};
   const std::string kind = arguments.text("progress", "auto");
-  const char* terminal = std::getenv("TERM");
-  const bool can_redraw = isatty(fileno(style.out)) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
   using Kind = ProgressStyle::Kind;
   // A bar in a file would be carriage returns: even one that is asked for becomes lines there.
-  style.kind = kind == "none" ? Kind::none : kind != "plain" && can_redraw ? Kind::bar : Kind::plain;
+  style.kind = kind == "none"                                        ? Kind::none
+               : kind != "plain" && redrawable(style.out) != nullptr ? Kind::bar
+                                                                     : Kind::plain;
   return style;
 }
 
@@ -84,7 +86,22 @@ class RunLog : public TrainLog {
   RunLog(const TrainOptions& options, const DatasetInfo& data, const ProgressStyle& style, const Arguments& arguments)
       : TrainLog(options, data, style), folder_(options.out_folder), arguments_(arguments) {}
 
+  // Before the plan is made; `out` may be null.
+  void expect_plan(std::FILE* out) {
+    waiting_out_ = out;
+    waiting_.emplace(out, "planning " + arguments_.model());
+  }
+  void expect_none() { waiting_.reset(); }
+
+  void on_note(const std::string& note) override {
+    const bool is_waiting = waiting_.has_value();
+    waiting_.reset();  // the note takes its place
+    TrainLog::on_note(note);
+    if (is_waiting) expect_plan(waiting_out_);
+  }
+
   void on_compiled(const Compiled& compiled) override {
+    waiting_.reset();
     TrainLog::on_compiled(compiled);
     if (!folder_.empty()) keep_options(compiled);
     release_planning_memory();
@@ -113,6 +130,8 @@ class RunLog : public TrainLog {
 
   std::string folder_;
   const Arguments& arguments_;
+  std::FILE* waiting_out_ = nullptr;
+  std::optional<WaitingLine> waiting_;  // while there is no plan
 };
 
 void tell_excess(const TrainResult& result, std::optional<Bytes> budget) {
@@ -170,10 +189,12 @@ ExitCode run_train(const Arguments& given) {
   }
   std::optional<CommandedBudget> budget;
   if (options.compile.changing) budget.emplace(arguments.text("control", ""), follows_limits(arguments));
+  log.expect_plan(style.kind == ProgressStyle::Kind::none ? nullptr : redrawable(stderr));
   const TrainResult result =
       train(options, *dataset, op_table(), cpu_kernels(), log, stop_on_signal(), budget ? &*budget : nullptr);
   const bool writes_json = arguments.flag("json");
   if (result.end == TrainEnd::does_not_fit) {
+    log.expect_none();
     writes_json ? refuse_as_json(options.compile, result.compile)
                 : refuse_for_people(options.compile, result.compile, op_table(), cpu_kernels());
     return ExitCode::does_not_fit;

@@ -77,8 +77,8 @@ constexpr OptionDef kOptions[] = {
 
     {"optimizer", word, "sgd|momentum|nesterov|adamw", "rule of the update (default momentum)", kPlanning, training},
     {"lr", number, "X", "highest learning rate (default 0.1; adamw 0.001)", kTrainAndPlan, training},
-    {"lr-schedule", word, "constant|steps|cosine|one-cycle", "course of the learning rate (default constant)",
-     kTrainAndPlan, training},
+    {"lr-schedule", word, "constant|steps|cosine|one-cycle|one-cycle-linear",
+     "course of the learning rate (default constant)", kTrainAndPlan, training},
     {"lr-steps", list, "A,B,...", "steps: epochs after which the rate is multiplied by --lr-factor", kTrainAndPlan,
      training},
     {"lr-factor", number, "X", "steps: the factor (default 0.1)", kTrainAndPlan, training},

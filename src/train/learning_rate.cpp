@@ -14,6 +14,8 @@ double cosine_between(double from, double to, double share) {
   return to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * share));
 }
 
+double line_between(double from, double to, double share) { return from + (to - from) * share; }
+
 double steps_at(const LearningRateSpec& spec, std::int64_t iteration) {
   double rate = spec.peak;
   for (const std::int64_t milestone : spec.milestones) {
@@ -34,8 +36,9 @@ double one_cycle_at(const LearningRateSpec& spec, std::int64_t iteration) {
   const double top = spec.rise * static_cast<double>(spec.iterations) - 1;
   const auto last = static_cast<double>(spec.iterations - 1);
   const double now = std::min(static_cast<double>(iteration), last);
-  if (now <= top) return cosine_between(start, spec.peak, top > 0 ? now / top : 1);
-  return cosine_between(spec.peak, end, last > top ? (now - top) / (last - top) : 1);
+  const auto between = spec.kind == LearningRateKind::one_cycle ? cosine_between : line_between;
+  if (now <= top) return between(start, spec.peak, top > 0 ? now / top : 1);
+  return between(spec.peak, end, last > top ? (now - top) / (last - top) : 1);
 }
 
 }  // namespace
@@ -46,20 +49,23 @@ std::string_view name_of(LearningRateKind kind) {
     case LearningRateKind::steps: return "steps";
     case LearningRateKind::cosine: return "cosine";
     case LearningRateKind::one_cycle: return "one-cycle";
+    case LearningRateKind::one_cycle_linear: return "one-cycle-linear";
   }
-  return "?";
+  return {};
 }
 
 LearningRateKind learning_rate_kind_from_name(std::string_view name) {
-  for (const LearningRateKind kind :
-       {LearningRateKind::constant, LearningRateKind::steps, LearningRateKind::cosine, LearningRateKind::one_cycle}) {
+  for (const LearningRateKind kind : {LearningRateKind::constant, LearningRateKind::steps, LearningRateKind::cosine,
+                                      LearningRateKind::one_cycle, LearningRateKind::one_cycle_linear}) {
     if (name_of(kind) == name) return kind;
   }
-  fail_user(join_text("learning rate: found '", name, "', wanted constant, steps, cosine or one-cycle"));
+  fail_user(
+      join_text("learning rate: found '", name, "', wanted constant, steps, cosine, one-cycle or one-cycle-linear"));
 }
 
 double learning_rate_at(const LearningRateSpec& spec, std::int64_t iteration) {
-  if (spec.kind == LearningRateKind::one_cycle) return one_cycle_at(spec, iteration);
+  if (spec.kind == LearningRateKind::one_cycle || spec.kind == LearningRateKind::one_cycle_linear)
+    return one_cycle_at(spec, iteration);
   if (iteration < spec.warm_up) {
     // The first iteration takes one part of the way already: a rate of zero would waste it.
     return spec.peak * static_cast<double>(iteration + 1) / static_cast<double>(spec.warm_up);

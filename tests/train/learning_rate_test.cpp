@@ -59,6 +59,24 @@ TEST(LearningRate, OneCycleIsPyTorchs) {
   EXPECT_NEAR(learning_rate_at(spec, 9), 4e-7, 1e-18);
 }
 
+// The same with anneal_strategy="linear".
+TEST(LearningRate, OneCycleAlongLinesIsPyTorchs) {
+  const LearningRateSpec spec{.kind = LearningRateKind::one_cycle_linear, .peak = 0.1, .iterations = 10};
+  const double wanted[] = {0.004,
+                           0.052,
+                           0.1,
+                           0.08571434285714286,
+                           0.07142868571428572,
+                           0.05714302857142858,
+                           0.042857371428571434,
+                           0.028571714285714284,
+                           0.014286057142857148,
+                           4e-7};
+  for (int iteration = 0; iteration < 10; ++iteration)
+    EXPECT_NEAR(learning_rate_at(spec, iteration), wanted[iteration], 1e-15) << iteration;
+  EXPECT_EQ(learning_rate_kind_from_name("one-cycle-linear"), LearningRateKind::one_cycle_linear);
+}
+
 TEST(LearningRate, OneCycleWithoutARiseStartsAtThePeak) {
   const LearningRateSpec spec{.kind = LearningRateKind::one_cycle, .peak = 0.1, .iterations = 10, .rise = 0.1};
   EXPECT_DOUBLE_EQ(learning_rate_at(spec, 0), 0.1);

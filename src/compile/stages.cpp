@@ -68,6 +68,7 @@ Stages::Stages(const CompileRequest& request, std::int64_t microbatch, OpTable o
   if (request.train_samples > 0 && rest > 0) {
     for (const PhaseTurn& turn : iteration_turns(rest, microbatch)) add_phase(turn.phase);
   }
+  forward_.reset();
   Bytes most = -1;
   for (std::size_t p = 0; p < schedulers_.size(); ++p) {
     const Bytes peak = evaluate_all_kept(*schedulers_[p], buffers()).peak;
@@ -93,13 +94,11 @@ std::int64_t Stages::node_count() const {
   return count;
 }
 
-void Stages::add_phase(const Phase& phase) {
-  for (const auto& known : selected_) {
-    if (known->training.phase == phase) return;
-  }
+void Stages::build_forward(std::int64_t samples, Mode mode) {
+  if (forward_ && forward_->samples == samples && forward_->mode == mode) return;
   ModelSpec spec = request_.model;
-  spec.samples = phase.samples;
-  spec.mode = phase.trains ? Mode::training : Mode::inference;
+  spec.samples = samples;
+  spec.mode = mode;
   Model model = build_model(spec, ops_);
   if (tensors_.empty()) {
     tensors_ = model.tensors;
@@ -108,12 +107,22 @@ void Stages::add_phase(const Phase& phase) {
       if (request_.sparsity > 0 && tensor.sparse_candidate) sparse_tensors_.push_back(tensor.name);
     }
   }
-  const PassContext context = pass_context(request_, sparse_tensors_);
-  const std::set<std::string>& skip = request_.configuration.skipped_passes;
-  std::vector<PassReport> reports = run_passes(model.graph, forward_recipe(), context, skip);
+  std::vector<PassReport> reports = run_passes(model.graph, forward_recipe(), pass_context(request_, sparse_tensors_),
+                                               request_.configuration.skipped_passes);
+  forward_.emplace(Forward{samples, mode, std::move(model.graph), std::move(reports)});
+}
+
+void Stages::add_phase(const Phase& phase) {
+  for (const auto& known : selected_) {
+    if (known->training.phase == phase) return;
+  }
+  build_forward(phase.samples, phase.trains ? Mode::training : Mode::inference);
   const DifferentiateOptions how{request_.optimizer, request_.precision, turns_.size() > 1};
-  Training training = phase.trains ? differentiate(model.graph, phase, how) : evaluation(model.graph, phase);
-  const std::vector<PassReport> more = run_passes(training.graph, training_recipe(), context, skip);
+  Training training = phase.trains ? differentiate(forward_->graph, phase, how) : evaluation(forward_->graph, phase);
+  std::vector<PassReport> reports = forward_->reports;
+  const std::vector<PassReport> more =
+      run_passes(training.graph, training_recipe(), pass_context(request_, sparse_tensors_),
+                 request_.configuration.skipped_passes);
   reports.insert(reports.end(), more.begin(), more.end());
   if (reports_.empty()) reports_ = std::move(reports);
   SelectOptions options{.target = request_.target, .use_references = request_.configuration.references, .cost = {}};
@@ -136,6 +145,7 @@ void Stages::add_evaluation(Bytes limit) {
   }
   evaluation_samples_ = samples;
   for (const PhaseTurn& turn : evaluation_turns(request_.test_samples, samples)) add_phase(turn.phase);
+  forward_.reset();
 }
 
 NamedHolding Stages::by_name(const Holding& holding) const {

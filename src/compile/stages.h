@@ -79,6 +79,15 @@ class Stages {
   bool batch_coupled() const { return batch_coupled_; }
 
  private:
+  // A forward graph behind its passes: the phases of one size differ only in what comes after it.
+  struct Forward {
+    std::int64_t samples = 0;
+    Mode mode = Mode::training;
+    Graph graph;
+    std::vector<PassReport> reports;
+  };
+
+  void build_forward(std::int64_t samples, Mode mode);
   void add_phase(const Phase& phase);
   Offload on(const Scheduler& scheduler, const NamedChoice& choice) const;
   PointSummary summary_of(const PlanSet& plans, const std::string& strategy) const;
@@ -87,7 +96,8 @@ class Stages {
   std::int64_t microbatch_;
   OpTable ops_;
   KernelTable kernels_;
-  std::vector<PhaseTurn> turns_;  // of a full batch
+  std::vector<PhaseTurn> turns_;    // of a full batch
+  std::optional<Forward> forward_;  // the last one built, while phases are added
   std::vector<std::unique_ptr<Selected>> selected_;
   std::vector<std::unique_ptr<Scheduler>> schedulers_;
   mutable std::shared_ptr<const NamedHolding::Names> names_;  // of the busiest phase's values, once they are asked for

@@ -1,6 +1,7 @@
 #include "schedule/order.h"
 
 #include <algorithm>
+#include <queue>
 
 #include "base/error.h"
 
@@ -32,16 +33,12 @@ class ListScheduler {
   }
 
   Order run() {
-    std::vector<NodeId> ready;
     Order order;
     for (std::int32_t n = 0; n < graph_.node_count(); ++n) {
-      if (missing_[static_cast<std::size_t>(n)] == 0) ready.push_back(NodeId{n});
+      if (missing_[static_cast<std::size_t>(n)] == 0) add_ready(NodeId{n});
     }
-    while (!ready.empty()) {
-      const auto best =
-          std::min_element(ready.begin(), ready.end(), [&](NodeId a, NodeId b) { return key(a) < key(b); });
-      const NodeId id = *best;
-      ready.erase(best);
+    while (!in_turn_.empty() || !weighed_.empty()) {
+      const NodeId id = take_next();
       place_[static_cast<std::size_t>(id.index)] = static_cast<std::int32_t>(order.nodes.size());
       order.nodes.push_back(id);
       peak_ = std::max(peak_, live_ + made_by(id));
@@ -50,7 +47,7 @@ class ListScheduler {
         for (const ValueId input : graph_.node(id).inputs) --readers_left_[static_cast<std::size_t>(input.index)];
       }
       for (const NodeId follower : followers_[static_cast<std::size_t>(id.index)]) {
-        if (--missing_[static_cast<std::size_t>(follower.index)] == 0) ready.push_back(follower);
+        if (--missing_[static_cast<std::size_t>(follower.index)] == 0) add_ready(follower);
       }
     }
     ensure(static_cast<std::int32_t>(order.nodes.size()) == graph_.node_count(),
@@ -60,6 +57,35 @@ class ListScheduler {
   }
 
  private:
+  // What goes before all else in the order of the graph, whatever the rest weighs.
+  bool goes_in_turn(NodeId id) const {
+    if (is_late(id)) return false;
+    if (preference_ == Preference::given_first) return true;
+    const Role role = graph_.value(graph_.node(id).outputs[0]).role;
+    return role == Role::activation || role == Role::metric || role == Role::statistic;
+  }
+
+  void add_ready(NodeId id) { goes_in_turn(id) ? in_turn_.push(id) : weighed_.push_back(id); }
+
+  NodeId take_next() {
+    if (!in_turn_.empty()) {
+      const NodeId id = in_turn_.top();
+      in_turn_.pop();
+      return id;
+    }
+    // Each is weighed once: a key looks at all that a node reads and leads to.
+    auto best = weighed_.begin();
+    auto least = key(*best);
+    for (auto it = best + 1; it != weighed_.end(); ++it) {
+      const auto other = key(*it);
+      if (other < least) best = it, least = other;
+    }
+    const NodeId id = *best;
+    *best = weighed_.back();
+    weighed_.pop_back();
+    return id;
+  }
+
   void add_edge(NodeId before, NodeId after) {
     followers_[static_cast<std::size_t>(before.index)].push_back(after);
     ++missing_[static_cast<std::size_t>(after.index)];
@@ -168,14 +194,9 @@ class ListScheduler {
     return {kAfterAll + place, id.index};
   }
 
-  // Forward nodes in the order of the model; then whatever frees most, the earlier node first.
+  // Whatever frees most, the earlier node first.
   std::pair<Bytes, std::int32_t> key(NodeId id) const {
     if (is_late(id)) return late_key(id);
-    const Role role = graph_.value(graph_.node(id).outputs[0]).role;
-    const bool is_forward = role == Role::activation || role == Role::metric || role == Role::statistic;
-    constexpr Bytes kBeforeAll = std::int64_t{-1} << 60;
-    if (preference_ == Preference::given_first) return {0, id.index};
-    if (is_forward) return {kBeforeAll, id.index};
     // A weight gradient for its update costs nothing but a moment's memory: it waits while that would raise the peak.
     const bool raises_peak = live_ + made_by(id) > peak_;
     return {growth(id) - (raises_peak ? 0 : gone_at_once(id)), id.index};
@@ -190,6 +211,9 @@ class ListScheduler {
   std::vector<int> missing_;
   std::vector<std::vector<NodeId>> followers_, readers_;  // of a node, of a value
   std::vector<int> readers_left_;
+  // Ready nodes: those that go in turn by their place in the graph, the others by key, which changes as nodes run.
+  std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> in_turn_;
+  std::vector<NodeId> weighed_;
 };
 
 // What is never kept is unpacked right before its first reader: one dense copy at a time, not all of them at the start.

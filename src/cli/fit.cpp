@@ -37,7 +37,7 @@ void print_verdict(std::FILE* out, const CompileRequest& request, const CompileR
                  to_bytes_text(request.memory.value_or(0)).c_str(), to_bytes_text(result.smallest_memory).c_str());
   }
   std::fprintf(out, "That is an arena of %s and a reserve of %s, with microbatch %lld.\n",
-               to_mib(result.smallest_tensor_bytes).c_str(), to_mib(smallest.reserve.total()).c_str(),
+               to_mib(smallest.point.arena_bytes).c_str(), to_mib(smallest.reserve.total()).c_str(),
                static_cast<long long>(smallest.microbatch));
 }
 

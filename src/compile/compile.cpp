@@ -26,57 +26,96 @@ class Compiler {
     if (best_) {
       result.compiled = best_stages_->finish(std::move(*best_));
     } else {
-      Stages stages(request_, smallest_size_, ops_, kernels_);
-      stages.add_evaluation(smallest_evaluation_);
-      Stages::Planned planned = stages.plan(smallest_.choice, smallest_.strategy);
-      result.smallest_tensor_bytes = planned.point.arena_bytes;
-      result.smallest_memory = planned.point.arena_bytes + planned.reserve.total();
-      result.smallest_microbatch = planned.point.microbatch;
-      result.smallest = stages.finish(std::move(planned));
+      find_smallest(result);
     }
     add_reference_figures(best_ ? *result.compiled : *result.smallest, ops_);
     return result;
   }
 
  private:
+  // What is known of one microbatch before anything is placed.
+  struct Sized {
+    std::shared_ptr<Stages> stages;
+    Bytes evaluation = 0;           // what its evaluation may take
+    std::vector<NamedPoint> front;  // from fastest to smallest
+  };
+
+  struct Refused {
+    std::int64_t size = 0;  // the microbatch
+    Bytes least_bytes = 0;  // no arena of it is smaller
+  };
+
   // A smaller microbatch repeats per-step costs more often; it can win only if the larger one had to recompute or wait.
   bool could_be_faster(std::int64_t) const {
     return best_->point.recompute_flops_ratio > 0 || best_->point.spill_bytes > 0;
   }
 
-  void consider(std::int64_t size) {
-    auto stages = std::make_shared<Stages>(request_, size, ops_, kernels_);
-    std::vector<NamedPoint> all;
-    if (known_.empty() || request_.microbatch) {
+  Sized make_front(std::int64_t size) {
+    Sized sized;
+    sized.stages = std::make_shared<Stages>(request_, size, ops_, kernels_);
+    if (known_.empty()) {
       // Without a budget the fastest point is the one that recomputes nothing: no search needed.
-      all = all_points(*stages, request_, is_constrained() ? request_.recompute : Recompute::none);
-      known_ = all;
-    } else {
-      all = transferred(*stages, request_, known_);
+      known_ = all_points(*sized.stages, request_, is_constrained() ? request_.recompute : Recompute::none);
+      known_size_ = size;
     }
-    const Bytes evaluation = evaluation_limit(all);
-    stages->add_evaluation(evaluation);
-    std::vector<NamedPoint> front = unbeaten(std::move(all));
-    for (const NamedPoint& point : front) {
+    std::vector<NamedPoint> all = size == known_size_ ? known_ : transferred(*sized.stages, request_, known_);
+    sized.evaluation = evaluation_limit(all);
+    sized.stages->add_evaluation(sized.evaluation);
+    sized.front = unbeaten(std::move(all));
+    return sized;
+  }
+
+  void consider(std::int64_t size) {
+    const Sized sized = make_front(size);
+    for (const NamedPoint& point : sized.front) {
       if (!may_fit(point)) continue;
-      Stages::Planned planned = stages->plan(point.choice, point.strategy);
+      Stages::Planned planned = sized.stages->plan(point.choice, point.strategy);
       if (!fits(planned)) continue;
       if (!best_ || planned.point.seconds < best_->point.seconds) {
         best_ = std::move(planned);
-        best_stages_ = stages;
+        best_stages_ = sized.stages;
       }
       break;  // the front is sorted: whatever follows is slower
     }
-    if (!best_) note_smallest(size, evaluation, std::move(front.back()));
+    if (!best_) refused_.push_back({size, sized.front.back().arena_bytes()});
   }
 
-  // Placed only if nothing fits; until then what is alive says enough, and its stages, made again if it comes to that,
-  // do not lie beside those of the next size: a small arena with its reserve is hardly more than what planning holds.
-  void note_smallest(std::int64_t size, Bytes evaluation, NamedPoint point) {
-    if (smallest_size_ > 0 && point.arena_bytes() >= smallest_.arena_bytes()) return;
-    smallest_evaluation_ = evaluation;
-    smallest_ = std::move(point);
-    smallest_size_ = size;
+  // Only placed plans tell which is the smallest: the smallest arena may take so many steps that their descriptors
+  // outweigh it, and another phase may hold more than the busiest one. What is alive bounds them from below, so that
+  // few are placed. The stages of one size at a time are held, made again for those that are judged here: a small arena
+  // with its reserve is hardly more than what planning holds.
+  void find_smallest(CompileResult& result) {
+    std::stable_sort(refused_.begin(), refused_.end(),
+                     [](const Refused& a, const Refused& b) { return a.least_bytes < b.least_bytes; });
+    std::int64_t size = 0;  // of the smallest so far
+    Bytes evaluation = 0;
+    NamedPoint smallest;
+    for (const Refused& refused : refused_) {
+      if (size > 0 && !could_be_smaller(refused.least_bytes, result)) break;
+      const Sized sized = make_front(refused.size);
+      for (auto point = sized.front.rbegin(); point != sized.front.rend(); ++point) {
+        if (size > 0 && !could_be_smaller(point->arena_bytes(), result)) break;
+        const Stages::Planned planned = sized.stages->plan(point->choice, point->strategy);
+        const bool is_first = size == 0;
+        const Bytes arena = planned.point.arena_bytes, process = planned.point.process_bytes;
+        if (is_first || (request_.memory ? process < result.smallest_memory : arena < result.smallest_tensor_bytes)) {
+          size = refused.size;
+          evaluation = sized.evaluation;
+          smallest = *point;
+        }
+        result.smallest_tensor_bytes = is_first ? arena : std::min(arena, result.smallest_tensor_bytes);
+        result.smallest_memory = is_first ? process : std::min(process, result.smallest_memory);
+      }
+    }
+    Stages stages(request_, size, ops_, kernels_);
+    stages.add_evaluation(evaluation);
+    result.smallest_microbatch = size;
+    result.smallest = stages.finish(stages.plan(smallest.choice, smallest.strategy));
+  }
+
+  bool could_be_smaller(Bytes least_arena, const CompileResult& found) const {
+    return least_arena < found.smallest_tensor_bytes ||
+           least_arena + least_reserve(least_arena).total() < found.smallest_memory;
   }
 
   bool is_constrained() const { return request_.memory || request_.tensor_memory; }
@@ -91,19 +130,21 @@ class Compiler {
   // A cheap test before a plan is made: live bytes bound the arena from below.
   bool may_fit(const NamedPoint& point) const {
     if (!is_constrained()) return true;
-    const Bytes arena = point.arena_bytes();
-    return fits(arena, predict_reserve(
-                           {.target = request_.target, .arena_bytes = arena, .loading_bytes = request_.loading_bytes}));
+    return fits(point.arena_bytes(), least_reserve(point.arena_bytes()));
+  }
+
+  // Without what steps and kernels take.
+  Reserve least_reserve(Bytes arena) const {
+    return predict_reserve({.target = request_.target, .arena_bytes = arena, .loading_bytes = request_.loading_bytes});
   }
 
   const CompileRequest& request_;
   OpTable ops_;
   KernelTable kernels_;
-  std::vector<NamedPoint> known_;
+  std::vector<NamedPoint> known_;  // the points that were searched ...
+  std::int64_t known_size_ = 0;    // ... and their microbatch; others judge them anew
+  std::vector<Refused> refused_;
   std::optional<Stages::Planned> best_;
-  NamedPoint smallest_;
-  Bytes smallest_evaluation_ = 0;   // what its evaluation may take
-  std::int64_t smallest_size_ = 0;  // its microbatch
   std::shared_ptr<Stages> best_stages_;
 };
 

@@ -70,9 +70,9 @@ struct Compiled {
 struct CompileResult {
   std::optional<Compiled> compiled;  // none: does not fit, and only then the others are set
   Bytes smallest_tensor_bytes = 0;   // the smallest arena that any allowed choice needs ...
-  Bytes smallest_memory = 0;         // ... and the budget for the whole process that goes with it
+  Bytes smallest_memory = 0;         // ... and the smallest budget for the whole process, perhaps of another choice
   std::int64_t smallest_microbatch = 0;
-  std::optional<Compiled> smallest;  // the plan of that choice, for the report
+  std::optional<Compiled> smallest;  // the choice that is smallest in what the request bounds, for the report
 };
 
 CompileResult compile(const CompileRequest& request, OpTable ops, KernelTable kernels);

@@ -68,6 +68,21 @@ TEST(Budget, OfTheSmallestPlanFitsAndOneByteLessDoesNot) {
   }
 }
 
+// The smallest arena takes many more steps than others, and their descriptors more than it saves.
+TEST(Budget, OfTheSmallestProcessIsNotThatOfTheSmallestArena) {
+  CompileRequest request = small_request("shufflenetv2-0.5", 8);
+  request.model.sample = {32, 32, 3};
+  request.microbatch = 8;
+  request.sparsity = 0.8;
+  request.target = {Isa::avx2, 1};
+  request.memory = 1;
+  const CompileResult refused = compile_with(request);
+  EXPECT_LT(refused.smallest_tensor_bytes, refused.smallest->point.arena_bytes);
+  EXPECT_EQ(refused.smallest_memory, refused.smallest->point.process_bytes);
+  request.memory = refused.smallest_memory - 1;
+  EXPECT_FALSE(compile_with(request).compiled.has_value());
+}
+
 TEST(Budget, SmallerNeverPlansALargerPeakNorAFasterStep) {
   for (const char* model : {"wrn16-1", "wrn16-1-gn"}) {
     CompileRequest request = small_request(model, 8);

@@ -25,6 +25,11 @@ const Evaluation& Judge::operator()(const Holding& holding, const Offload& offlo
   return result;
 }
 
+double work_scale(const Scheduler& scheduler) {
+  constexpr double kUsual = 650, kMost = 3;  // steps of a network of fifty layers
+  return std::clamp(static_cast<double>(scheduler.order().size()) / kUsual, 1.0, kMost);
+}
+
 Evaluation evaluate(const Scheduler& scheduler, const Holding& holding, const BufferOptions& options,
                     const Offload& offload) {
   return Judge(scheduler, options)(holding, offload);

@@ -38,6 +38,10 @@ class Judge {
   std::int64_t work_ = 0;
 };
 
+// How much more a search may judge on a large graph, where every judgement takes longer: planning of long networks
+// takes longer, but not in proportion.
+double work_scale(const Scheduler& scheduler);
+
 Evaluation evaluate(const Scheduler& scheduler, const Holding& holding, const BufferOptions& options,
                     const Offload& offload = {});
 Evaluation evaluate_all_kept(const Scheduler& scheduler, const BufferOptions& options);

@@ -13,8 +13,13 @@ namespace {
 constexpr std::uint64_t kKicks = 24;
 constexpr std::uint64_t kKickedPairs = 4;
 
-// Steps of all schedules that may be judged until the end of each stage; judging one takes some thirty nanoseconds.
+// Steps of all schedules that may be judged until the end of each stage, times work_scale(); judging one takes some
+// thirty nanoseconds.
 constexpr std::int64_t kDiveWork = 2'500'000, kSweepWork = 7'000'000, kDeepenWork = 8'000'000;
+
+constexpr std::int64_t kMovesForATarget = 4;  // times that all moves are judged, about
+constexpr int kFewestTargets = 8;
+constexpr std::uint64_t kMostPairs = 512;  // tried for a target
 
 class FrontSearch {
  public:
@@ -41,10 +46,22 @@ class FrontSearch {
       search_modes(seeds);
       search_gaps(scheduler_, large_, with_gaps, options_.buffers, archive_);
     }
-    return archive_.fastest_first();
+    return thinned(archive_.fastest_first());
   }
 
  private:
+  // Without points that are hardly smaller than one before them; the smallest stays.
+  static std::vector<FrontPoint> thinned(std::vector<FrontPoint> points) {
+    constexpr Bytes kStep = 1000;  // part of the bytes
+    std::vector<FrontPoint> kept;
+    for (std::size_t p = 0; p < points.size(); ++p) {
+      const bool is_end = p == 0 || p + 1 == points.size();
+      if (is_end || points[p].live_bytes <= kept.back().live_bytes - kept.back().live_bytes / kStep)
+        kept.push_back(std::move(points[p]));
+    }
+    return kept;
+  }
+
   // One value in another mode, and what that is worth: bytes-steps above the target that it removes for a second.
   struct Move {
     ValueId value;
@@ -58,11 +75,15 @@ class FrontSearch {
   void search_modes(const std::vector<State>& seeds) {
     const Bytes top = seeds.front().evaluation.peak;
     const std::int64_t begun = judge_.work();
-    most_work_ = begun + kDiveWork;
+    const double scale = work_scale(scheduler_);
+    const auto until = [&](std::int64_t work) {
+      return begun + static_cast<std::int64_t>(scale * static_cast<double>(work));
+    };
+    most_work_ = until(kDiveWork);
     for (const State& seed : seeds) dive(seed);
-    most_work_ = begun + kSweepWork;
+    most_work_ = until(kSweepWork);
     for (int round = 0; round < options_.rounds; ++round) sweep(seeds, top, round);
-    most_work_ = begun + kDeepenWork;
+    most_work_ = until(kDeepenWork);
     deepen(judged(archive_.smallest().holding));
     for (std::uint64_t turn = 0; turn < kKicks && has_work(); ++turn) kick(turn);
   }
@@ -136,11 +157,15 @@ class FrontSearch {
     }
   }
 
-  // From most bytes to fewest: each target starts from the best known state that is nearest above it.
+  // From most bytes to fewest: each target starts from the best known state that is nearest above it. Where judging all
+  // moves once takes much of the work, there are fewer targets.
   void sweep(const std::vector<State>& seeds, Bytes top, int round) {
     const Bytes bottom = archive_.smallest().live_bytes;
-    for (int t = 0; t < options_.target_count && has_work(); ++t) {
-      const double fraction = static_cast<double>(t + 1) / options_.target_count;
+    const auto moves = static_cast<std::int64_t>(2 * large_.size() * scheduler_.order().size());
+    const auto affordable = static_cast<int>((most_work_ - judge_.work()) / (kMovesForATarget * moves + 1));
+    const int count = std::clamp(affordable, std::min(kFewestTargets, options_.target_count), options_.target_count);
+    for (int t = 0; t < count && has_work(); ++t) {
+      const double fraction = static_cast<double>(t + 1) / count;
       const Bytes target = top - static_cast<Bytes>(static_cast<double>(top - bottom) * fraction);
       State state = start_for(seeds, target, round + t);
       if (!descend(state, target)) break;
@@ -245,7 +270,8 @@ class FrontSearch {
       }
     }
     const RandomKey key = random_key(0, RandomPurpose::test, static_cast<std::uint64_t>(salt));
-    for (std::uint64_t attempt = 0; attempt < 4 * large_.size() && has_work(); ++attempt) {
+    for (std::uint64_t attempt = 0; attempt < std::min<std::uint64_t>(4 * large_.size(), kMostPairs) && has_work();
+         ++attempt) {
       Holding holding = state.holding;
       flip_two(holding, key, attempt);
       const Evaluation& trial = judge(holding);

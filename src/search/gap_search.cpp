@@ -8,7 +8,8 @@
 namespace thimble {
 namespace {
 
-// Steps of all schedules judged here, and schedules: the one bounds what a large graph takes, the other a small one.
+// Steps of all schedules judged here, times work_scale(), and schedules: the one bounds what a large graph takes, the
+// other a small one.
 constexpr std::int64_t kMostSteps = 14'000'000, kMostSchedules = 40'000;
 constexpr int kMostEffort = 2;  // 0: single gaps; 1: pairs of gaps; 2: whole values
 constexpr int kDives = 4;       // steps down from a seed
@@ -17,6 +18,8 @@ constexpr Bytes kLower = 64;                                  // the smallest sc
 constexpr std::size_t kMostSwaps = 1024, kMostRebuilds = 64;  // tried before a state is left as it is
 
 const std::string kName = "search";
+
+constexpr std::size_t kMostPlaces = 128;  // of the front that a round looks at
 
 struct Visit {
   Bytes target = 0;
@@ -33,7 +36,8 @@ class GapSearch {
       : scheduler_(scheduler),
         judge_(scheduler, buffers),
         archive_(archive),
-        most_work_(std::min(kMostSteps, kMostSchedules * static_cast<std::int64_t>(scheduler.order().size()))),
+        most_work_(std::min(static_cast<std::int64_t>(work_scale(scheduler) * static_cast<double>(kMostSteps)),
+                            kMostSchedules * static_cast<std::int64_t>(scheduler.order().size()))),
         is_large_(static_cast<std::size_t>(scheduler.selected().graph().value_count()), false) {
     for (const ValueId value : large) is_large_[static_cast<std::size_t>(value.index)] = true;
     place_.resize(static_cast<std::size_t>(scheduler.selected().graph().node_count()));
@@ -56,11 +60,12 @@ class GapSearch {
     for (int effort = 0; effort <= kMostEffort && has_work();) {
       const std::vector<FrontPoint> front = archive_.fastest_first();
       const std::int64_t found = archive_.record_count();
+      const std::vector<std::size_t> places = places_of(front);
       // The smallest first, then the ends, the middle, the quarters...: a large graph ends early, and evenly.
       visit(front.back(), front.back().live_bytes - front.back().live_bytes / kLower, effort);
-      for (std::size_t turn = 0; turn < std::bit_ceil(front.size()) && has_work(); ++turn) {
-        const std::size_t index = reversed(turn, std::bit_ceil(front.size()));
-        if (index + 1 < front.size()) visit(front[index], front[index].live_bytes - 1, effort);
+      for (std::size_t turn = 0; turn < std::bit_ceil(places.size()) && has_work(); ++turn) {
+        const std::size_t place = reversed(turn, std::bit_ceil(places.size()));
+        if (place < places.size()) visit(front[places[place]], front[places[place]].live_bytes - 1, effort);
       }
       if (archive_.record_count() == found) ++effort;
     }
@@ -68,6 +73,20 @@ class GapSearch {
   }
 
  private:
+  // Steps of the front to look at: all, or some that lie evenly from most bytes to fewest.
+  static std::vector<std::size_t> places_of(const std::vector<FrontPoint>& front) {
+    const auto most = static_cast<double>(front.front().live_bytes),
+               least = static_cast<double>(front.back().live_bytes);
+    const std::size_t count = front.size() - 1;
+    std::vector<std::size_t> places;
+    for (std::size_t p = 0; p < count; ++p) {
+      const double bytes = static_cast<double>(front[p].live_bytes), step = (most - least) / kMostPlaces;
+      const double passed = places.empty() ? step : static_cast<double>(front[places.back()].live_bytes) - bytes;
+      if (count <= kMostPlaces || passed >= step) places.push_back(p);
+    }
+    return places;
+  }
+
   static std::size_t reversed(std::size_t index, std::size_t count) {
     std::size_t result = 0;
     for (std::size_t bit = 1; bit < count; bit *= 2) result = 2 * result + (index & bit ? 1 : 0);

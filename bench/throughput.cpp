@@ -1,6 +1,7 @@
 // Our half of bench/vs_pytorch: a network's training step on resident random data, run a few iterations at a time on
 // demand.
-//   thimble_bench_throughput NETWORK[@SIZE] BATCH f32|bf16 THREADS
+//   thimble_bench_throughput NETWORK[@SIZE] BATCH f32|bf16 THREADS [MIB]
+// MIB is a budget for the whole process; without it nothing is bounded.
 // Answers one line of JSON to each line of standard input: "run N" with the seconds of N iterations, "memory" with the
 // most that was ever resident. Says "ready" first.
 #include <malloc.h>
@@ -15,6 +16,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "compile/compile.h"
+#include "compile/phases.h"
 #include "ops/table.h"
 #include "run/meter.h"
 #include "run/program.h"
@@ -69,11 +71,11 @@ class Bench {
  public:
   // Graphs and plans go when the program is bound, as in a training run; only then is the arena touched.
   Bench(const CompileRequest& request, Compiled compiled)
-      : request_(request),
-        arena_(compiled.plans.arena_bytes),
-        program_(compiled.phases, compiled.plans, arena_, {}),
-        phase_(program_.phase_index({.samples = request.batch})) {
-    ensure(phase_ >= 0, "throughput: there is no phase for a whole batch of ", request.batch);
+      : request_(request), arena_(compiled.plans.arena_bytes), program_(compiled.phases, compiled.plans, arena_, {}) {
+    for (const PhaseTurn& turn : iteration_turns(request.batch, compiled.microbatch)) {
+      turns_.push_back({program_.phase_index(turn.phase), turn.offset});
+      ensure(turns_.back().phase >= 0, "throughput: there is no phase for a microbatch of ", compiled.microbatch);
+    }
     const std::vector<TensorSpec> tensors = std::move(compiled.tensors);
     compiled = {};
     malloc_trim(0);
@@ -86,14 +88,17 @@ class Bench {
   double run(std::int64_t count) {
     double seconds = 0;
     for (std::int64_t i = 0; i < count; ++i) {
-      restore_inputs();
-      const auto begin = std::chrono::steady_clock::now();
       RunScalars scalars;
       scalars.iteration = iteration_++;
       scalars.inverse_batch = 1.0F / static_cast<float>(request_.batch);
       scalars.learning_rate = kLearningRate;
-      ensure(program_.run(phase_, scalars) == Status::good, "throughput: a step failed");
-      seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      for (const Turn& turn : turns_) {
+        restore_inputs(turn.phase);
+        scalars.sample_offset = turn.offset;
+        const auto begin = std::chrono::steady_clock::now();
+        ensure(program_.run(turn.phase, scalars) == Status::good, "throughput: a step failed");
+        seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      }
     }
     return seconds;
   }
@@ -112,12 +117,17 @@ class Bench {
   }
 
  private:
-  void restore_inputs() {
-    const TensorView images = program_.input(phase_, kImages), labels = program_.input(phase_, kLabels);
+  struct Turn {
+    int phase = 0;
+    std::int64_t offset = 0;
+  };
+
+  void restore_inputs(int phase) {
+    const TensorView images = program_.input(phase, kImages), labels = program_.input(phase, kLabels);
     const auto image_bytes = static_cast<std::size_t>(images.shape.count() * bytes_of(images.dtype));
     const auto label_bytes = static_cast<std::size_t>(labels.shape.count() * bytes_of(labels.dtype));
-    if (images_.empty()) {
-      fill_inputs(program_, phase_, request_.model.classes);
+    if (images_.size() < image_bytes) {
+      fill_inputs(program_, phase, request_.model.classes);
       images_.assign(images.as<std::byte>(), images.as<std::byte>() + image_bytes);
       labels_.assign(labels.as<std::byte>(), labels.as<std::byte>() + label_bytes);
     }
@@ -128,7 +138,7 @@ class Bench {
   CompileRequest request_;
   Arena arena_;
   Program program_;
-  int phase_;
+  std::vector<Turn> turns_;
   std::int64_t iteration_ = 0;
   std::vector<std::byte> images_, labels_;
 };
@@ -137,13 +147,17 @@ class Bench {
 }  // namespace thimble
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fprintf(stderr, "usage: thimble_bench_throughput NETWORK[@SIZE] BATCH f32|bf16 THREADS\n");
+  if (argc != 5 && argc != 6) {
+    std::fprintf(stderr, "usage: thimble_bench_throughput NETWORK[@SIZE] BATCH f32|bf16 THREADS [MIB]\n");
     return 1;
   }
   try {
-    const auto request = thimble::make_request(argv[1], std::atoll(argv[2]), argv[3], std::atoi(argv[4]));
-    thimble::Bench(request, *thimble::compile(request, thimble::op_table(), thimble::cpu_kernels()).compiled).serve();
+    auto request = thimble::make_request(argv[1], std::atoll(argv[2]), argv[3], std::atoi(argv[4]));
+    if (argc == 6) request.memory = std::atoll(argv[5]) << 20;
+    auto result = thimble::compile(request, thimble::op_table(), thimble::cpu_kernels());
+    thimble::require(result.compiled.has_value(), "throughput: found a budget of ", argv[argc - 1], " MiB, wanted ",
+                     result.smallest_memory, " B or more");
+    thimble::Bench(request, std::move(*result.compiled)).serve();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

@@ -22,9 +22,7 @@ void list_as_json(const std::vector<DatasetListing>& listings) {
     json.text("labels", name_of(listing.has_masks ? Labels::place : Labels::image));
     json.boolean("present", listing.is_present);
     listing.found.empty() ? json.null("found") : json.text("found", listing.found);
-    json.begin_array("places");
-    for (const std::string& place : listing.places) json.text({}, place);
-    json.end_array();
+    json.texts("places", listing.places);
     json.end_object();
   }
   json.end_array();

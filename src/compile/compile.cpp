@@ -13,7 +13,11 @@ namespace {
 class Compiler {
  public:
   Compiler(const CompileRequest& request, OpTable ops, KernelTable kernels)
-      : request_(request), ops_(ops), kernels_(kernels) {}
+      : request_(request),
+        ops_(ops),
+        kernels_(kernels),
+        // Without a budget the fastest point is the one that recomputes nothing: no search needed.
+        fronts_(request, is_constrained() ? request.recompute : Recompute::none) {}
 
   CompileResult run() {
     check_request(request_);
@@ -33,13 +37,6 @@ class Compiler {
   }
 
  private:
-  // What is known of one microbatch before anything is placed.
-  struct Sized {
-    std::shared_ptr<Stages> stages;
-    Bytes evaluation = 0;           // what its evaluation may take
-    std::vector<NamedPoint> front;  // from fastest to smallest
-  };
-
   struct Refused {
     std::int64_t size = 0;  // the microbatch
     Bytes least_bytes = 0;  // no arena of it is smaller
@@ -50,34 +47,20 @@ class Compiler {
     return best_->point.recompute_flops_ratio > 0 || best_->point.spill_bytes > 0;
   }
 
-  Sized make_front(std::int64_t size) {
-    Sized sized;
-    sized.stages = std::make_shared<Stages>(request_, size, ops_, kernels_);
-    if (known_.empty()) {
-      // Without a budget the fastest point is the one that recomputes nothing: no search needed.
-      known_ = all_points(*sized.stages, request_, is_constrained() ? request_.recompute : Recompute::none);
-      known_size_ = size;
-    }
-    std::vector<NamedPoint> all = size == known_size_ ? known_ : transferred(*sized.stages, request_, known_);
-    sized.evaluation = evaluation_limit(all);
-    sized.stages->add_evaluation(sized.evaluation);
-    sized.front = unbeaten(std::move(all));
-    return sized;
-  }
-
   void consider(std::int64_t size) {
-    const Sized sized = make_front(size);
-    for (const NamedPoint& point : sized.front) {
+    const auto stages = std::make_shared<Stages>(request_, size, ops_, kernels_);
+    const Fronts::Front front = fronts_.of(*stages);
+    for (const NamedPoint& point : front.points) {
       if (!may_fit(point)) continue;
-      Stages::Planned planned = sized.stages->plan(point.choice, point.strategy);
+      Stages::Planned planned = stages->plan(point.choice, point.strategy);
       if (!fits(planned)) continue;
       if (!best_ || planned.point.seconds < best_->point.seconds) {
         best_ = std::move(planned);
-        best_stages_ = sized.stages;
+        best_stages_ = stages;
       }
       break;  // the front is sorted: whatever follows is slower
     }
-    if (!best_) refused_.push_back({size, sized.front.back().arena_bytes()});
+    if (!best_) refused_.push_back({size, front.points.back().arena_bytes()});
   }
 
   // Only placed plans tell which is the smallest: the smallest arena may take so many steps that their descriptors
@@ -92,15 +75,16 @@ class Compiler {
     NamedPoint smallest;
     for (const Refused& refused : refused_) {
       if (size > 0 && !could_be_smaller(refused.least_bytes, result)) break;
-      const Sized sized = make_front(refused.size);
-      for (auto point = sized.front.rbegin(); point != sized.front.rend(); ++point) {
+      Stages stages(request_, refused.size, ops_, kernels_);
+      const Fronts::Front front = fronts_.of(stages);
+      for (auto point = front.points.rbegin(); point != front.points.rend(); ++point) {
         if (size > 0 && !could_be_smaller(point->arena_bytes(), result)) break;
-        const Stages::Planned planned = sized.stages->plan(point->choice, point->strategy);
+        const Stages::Planned planned = stages.plan(point->choice, point->strategy);
         const bool is_first = size == 0;
         const Bytes arena = planned.point.arena_bytes, process = planned.point.process_bytes;
         if (is_first || (request_.memory ? process < result.smallest_memory : arena < result.smallest_tensor_bytes)) {
           size = refused.size;
-          evaluation = sized.evaluation;
+          evaluation = front.evaluation;
           smallest = *point;
         }
         result.smallest_tensor_bytes = is_first ? arena : std::min(arena, result.smallest_tensor_bytes);
@@ -141,8 +125,7 @@ class Compiler {
   const CompileRequest& request_;
   OpTable ops_;
   KernelTable kernels_;
-  std::vector<NamedPoint> known_;  // the points that were searched ...
-  std::int64_t known_size_ = 0;    // ... and their microbatch; others judge them anew
+  Fronts fronts_;
   std::vector<Refused> refused_;
   std::optional<Stages::Planned> best_;
   std::shared_ptr<Stages> best_stages_;

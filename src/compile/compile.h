@@ -26,6 +26,8 @@ struct Configuration {
   bool poison = false;
   bool guard = false;
   bool references = false;
+
+  Bytes guard_bytes() const { return guard ? 64 : 0; }  // on both sides of every transient buffer
 };
 
 struct CompileRequest {

@@ -2,6 +2,7 @@
 
 #include "compile/check_request.h"
 #include "compile/named_front.h"
+#include "compile/unbeaten.h"
 
 namespace thimble {
 namespace {
@@ -45,27 +46,12 @@ struct Candidate {
   double seconds = 0;
 };
 
-// Leaves those of which none is beaten by another; fastest first. `bytes` and `seconds` read an item.
-template <typename Item, typename BytesOf, typename SecondsOf>
-void keep_front(std::vector<Item>& items, BytesOf&& bytes, SecondsOf&& seconds) {
-  std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) {
-    return seconds(a) != seconds(b) ? seconds(a) < seconds(b) : bytes(a) < bytes(b);
-  });
-  std::vector<Item> front;
-  for (Item& item : items) {
-    if (front.empty() || bytes(item) < bytes(front.back())) front.push_back(std::move(item));
-  }
-  items = std::move(front);
-}
-
 std::vector<PointSummary> place(std::vector<Candidate> candidates) {
-  keep_front(
-      candidates, [](const Candidate& c) { return c.bytes; }, [](const Candidate& c) { return c.seconds; });
+  keep_unbeaten(candidates, &Candidate::bytes, &Candidate::seconds);
   std::vector<PointSummary> points;
   points.reserve(candidates.size());
   for (const Candidate& c : candidates) points.push_back(c.stages->plan(c.point.choice, c.point.strategy).point);
-  keep_front(
-      points, [](const PointSummary& p) { return p.process_bytes; }, [](const PointSummary& p) { return p.seconds; });
+  keep_unbeaten(points, &PointSummary::process_bytes, &PointSummary::seconds);
   return points;
 }
 
@@ -90,19 +76,16 @@ Exploration explore(const CompileRequest& request, OpTable ops, KernelTable kern
   const bool may_split = check_splitting(request, ops);
   Exploration result;
   std::vector<std::unique_ptr<Stages>> sizes;
-  std::vector<NamedPoint> known;
+  Fronts fronts(request, request.recompute);
   std::vector<Candidate> free, with_leave;
   for (const std::int64_t size : microbatch_candidates(request, may_split)) {
     sizes.push_back(std::make_unique<Stages>(request, size, ops, kernels));
     Stages& stages = *sizes.back();
-    const bool is_first = known.empty();
-    std::vector<NamedPoint> all =
-        is_first ? all_points(stages, request, request.recompute) : transferred(stages, request, known);
-    if (is_first && request.recompute == Recompute::automatic) result.rows = compare_strategies(stages, request, all);
-    if (is_first) known = all;
-    stages.add_evaluation(evaluation_limit(all));
+    Fronts::Front front = fronts.of(stages);
+    if (sizes.size() == 1 && request.recompute == Recompute::automatic)
+      result.rows = compare_strategies(stages, request, fronts.of_first());
     const bool changes_result = stages.batch_coupled() && size < request.batch;
-    for (NamedPoint& point : unbeaten(std::move(all))) {
+    for (NamedPoint& point : front.points) {
       const Bytes bytes = point.arena_bytes();
       const double seconds = point.seconds * static_cast<double>(stages.turn_count());
       (changes_result ? with_leave : free).push_back({&stages, std::move(point), bytes, seconds});

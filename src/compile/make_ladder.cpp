@@ -8,6 +8,7 @@
 #include "compile/check_request.h"
 #include "compile/named_front.h"
 #include "compile/reference_figures.h"
+#include "compile/unbeaten.h"
 
 namespace thimble {
 namespace {
@@ -41,15 +42,12 @@ std::vector<NamedPoint> thinned(std::vector<NamedPoint> front, int count) {
 class LadderMaker {
  public:
   LadderMaker(const CompileRequest& request, OpTable ops, KernelTable kernels)
-      : request_(request), ops_(ops), kernels_(kernels) {}
+      : request_(request), ops_(ops), kernels_(kernels), fronts_(request, request.recompute) {}
 
   void add(std::int64_t microbatch, int rung_count) {
     auto stages = std::make_unique<Stages>(request_, microbatch, ops_, kernels_);
-    std::vector<NamedPoint> all =
-        known_.empty() ? all_points(*stages, request_, request_.recompute) : transferred(*stages, request_, known_);
-    if (known_.empty()) known_ = all;
-    stages->add_evaluation(evaluation_limit(all));
-    for (NamedPoint& point : thinned(unbeaten(std::move(all)), rung_count)) add_rung(*stages, std::move(point));
+    Fronts::Front front = fronts_.of(*stages);
+    for (NamedPoint& point : thinned(std::move(front.points), rung_count)) add_rung(*stages, std::move(point));
     stages_.push_back(std::move(stages));
   }
 
@@ -145,21 +143,16 @@ class LadderMaker {
       entry.facts.resident_kernel_bytes = resident;
       entry.rung.point.process_bytes = entry.rung.point.arena_bytes + predict_reserve(entry.facts).total();
     }
-    std::stable_sort(entries_.begin(), entries_.end(),
-                     [](const Entry& a, const Entry& b) { return a.rung.point.seconds < b.rung.point.seconds; });
-    std::vector<Entry> kept;
-    for (Entry& entry : entries_) {
-      if (kept.empty() || entry.rung.point.process_bytes < kept.back().rung.point.process_bytes)
-        kept.push_back(std::move(entry));
-    }
-    entries_ = std::move(kept);
+    keep_unbeaten(
+        entries_, [](const Entry& entry) { return entry.rung.point.process_bytes; },
+        [](const Entry& entry) { return entry.rung.point.seconds; });
     for (Entry& entry : entries_) ladder_.rungs.push_back(std::move(entry.rung));
   }
 
   const CompileRequest& request_;
   OpTable ops_;
   KernelTable kernels_;
-  std::vector<NamedPoint> known_;
+  Fronts fronts_;
   std::vector<std::unique_ptr<Stages>> stages_;  // one a layout
   std::vector<Entry> entries_;
   std::map<std::string, Bytes> homes_;  // in the spill file, by name

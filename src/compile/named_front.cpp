@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compile/unbeaten.h"
 #include "search/evaluate.h"
 #include "search/front.h"
 #include "search/offload.h"
@@ -57,28 +58,26 @@ std::vector<NamedPoint> all_points(const Stages& stages, const CompileRequest& r
   return with_offload(stages, request, recompute_front(stages, recompute));
 }
 
-std::vector<NamedPoint> transferred(const Stages& stages, const CompileRequest& request,
-                                    const std::vector<NamedPoint>& known) {
-  return with_offload(stages, request, judged_anew(stages, known));
-}
-
-std::vector<NamedPoint> unbeaten(std::vector<NamedPoint> points) {
-  std::stable_sort(points.begin(), points.end(), [](const NamedPoint& a, const NamedPoint& b) {
-    return a.seconds != b.seconds ? a.seconds < b.seconds : a.arena_bytes() < b.arena_bytes();
-  });
-  std::vector<NamedPoint> front;
-  for (NamedPoint& point : points) {
-    if (front.empty() || point.arena_bytes() < front.back().arena_bytes()) front.push_back(std::move(point));
-  }
-  return front;
-}
-
 Bytes evaluation_limit(const std::vector<NamedPoint>& points) {
   Bytes least = points.front().live_bytes;
   for (const NamedPoint& point : points) {
     if (!point.choice.spills()) least = std::min(least, point.live_bytes);
   }
   return least;
+}
+
+Fronts::Front Fronts::of(Stages& stages) {
+  if (known_.empty()) {
+    known_ = all_points(stages, request_, recompute_);
+    known_microbatch_ = stages.microbatch();
+  }
+  Front front;
+  front.points =
+      stages.microbatch() == known_microbatch_ ? known_ : with_offload(stages, request_, judged_anew(stages, known_));
+  front.evaluation = evaluation_limit(front.points);
+  stages.add_evaluation(front.evaluation);
+  keep_unbeaten(front.points, &NamedPoint::arena_bytes, &NamedPoint::seconds);
+  return front;
 }
 
 }  // namespace thimble

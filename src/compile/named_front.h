@@ -22,15 +22,31 @@ struct NamedPoint {
 // The front of one family; behind those without offload, where that is allowed, those with it.
 std::vector<NamedPoint> all_points(const Stages& stages, const CompileRequest& request, Recompute recompute);
 
-// The same choices of what to recompute judged for another microbatch; what is worth spilling there is searched anew,
-// since a smaller one moves parameters and optimizer state more often beside fewer activations.
-std::vector<NamedPoint> transferred(const Stages& stages, const CompileRequest& request,
-                                    const std::vector<NamedPoint>& known);
-
-// Sorted from fastest to smallest, beaten ones left out.
-std::vector<NamedPoint> unbeaten(std::vector<NamedPoint> points);
-
 // Transients of the smallest point without offload, so that evaluation is the same with it.
 Bytes evaluation_limit(const std::vector<NamedPoint>& points);
+
+// Fronts of one microbatch after another. What to recompute is searched for the first and judged anew for the others;
+// what is worth spilling is searched anew, since a smaller microbatch moves parameters and optimizer state more often
+// beside fewer activations.
+class Fronts {
+ public:
+  struct Front {
+    Bytes evaluation = 0;            // what evaluation may take
+    std::vector<NamedPoint> points;  // from fastest to smallest, beaten ones left out
+  };
+
+  // `request` must outlive it.
+  Fronts(const CompileRequest& request, Recompute recompute) : request_(request), recompute_(recompute) {}
+
+  Front of(Stages& stages);  // which get their evaluation phases
+
+  const std::vector<NamedPoint>& of_first() const { return known_; }  // all points, beaten ones too
+
+ private:
+  const CompileRequest& request_;
+  Recompute recompute_;
+  std::int64_t known_microbatch_ = 0;
+  std::vector<NamedPoint> known_;
+};
 
 }  // namespace thimble

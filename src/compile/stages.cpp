@@ -12,7 +12,6 @@
 namespace thimble {
 namespace {
 
-constexpr Bytes kGuardBytes = 64;
 constexpr std::int64_t kMostEvaluationSamples = 256;
 
 PassContext pass_context(const CompileRequest& request, const std::vector<std::string>& sparse_tensors) {
@@ -205,7 +204,7 @@ Stages::Planned Stages::plan(const NamedChoice& choice, const std::string& strat
   Planned planned;
   planned.plans = make_plan_set(phases, {.shares_spill = request_.changing && request_.allowed.contains("offload"),
                                          .buffers = buffers(),
-                                         .guard = request_.configuration.guard ? kGuardBytes : 0});
+                                         .guard = request_.configuration.guard_bytes()});
   planned.point = summary_of(planned.plans, strategy);
   ReserveFacts& facts = planned.facts;
   facts = {

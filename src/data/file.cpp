@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <memory>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "base/nameless_file.h"
 
 namespace thimble {
 namespace {
@@ -42,16 +42,6 @@ InputFile::InputFile(Descriptor descriptor, std::string path)
   size_ = status.st_size;
 }
 
-Descriptor open_scratch(const std::string& folder) {
-  const int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (descriptor >= 0) return Descriptor(descriptor);
-  // Some file systems know no unnamed files; there the name is taken away at once.
-  std::string pattern = join_path(folder, ".thimble-scratch-XXXXXX");
-  const int named = ::mkostemp(pattern.data(), O_CLOEXEC);
-  if (named >= 0) ::unlink(pattern.c_str());
-  return Descriptor(named);
-}
-
 void InputFile::read_at(std::int64_t offset, std::span<std::uint8_t> into) const {
   std::size_t done = 0;
   while (done < into.size()) {
@@ -69,7 +59,7 @@ ScratchFile::ScratchFile(std::span<const std::string> folders, std::string purpo
   std::string tried;
   for (const std::string& folder : folders) {
     if (folder.empty()) continue;
-    descriptor_ = open_scratch(folder);
+    descriptor_ = Descriptor(open_nameless(folder));
     if (descriptor_.is_open()) {
       folder_ = folder;
       return;

@@ -42,11 +42,7 @@ class InputFile {
   std::int64_t size_ = 0;
 };
 
-// A file without a name, gone when it is closed: nothing is left behind even after a kill. For reading and writing; not
-// open if the folder takes none, and errno says why.
-Descriptor open_scratch(const std::string& folder);
-
-// Such a file, written front to back.
+// A file without a name, written front to back.
 class ScratchFile {
  public:
   // In the first folder that takes one; `purpose` serves messages.

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/nameless_file.h"
+
 namespace thimble {
 namespace {
 
@@ -159,7 +161,7 @@ void JpegMemory::realize(j_common_ptr decoder) {
   }
   if (fits || arrays_ == nullptr) return;
   if (file_bytes > kMostCoefficientBytes) fail(decoder, JERR_OUT_OF_MEMORY);
-  scratch_ = open_scratch(scratch_folder_);
+  scratch_ = Descriptor(open_nameless(scratch_folder_));
   if (!scratch_.is_open()) fail(decoder, JERR_TFILE_CREATE);
   if (::ftruncate(scratch_.get(), file_bytes) != 0) fail(decoder, JERR_TFILE_WRITE);
 }

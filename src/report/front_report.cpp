@@ -24,11 +24,9 @@ std::string levers_text(const PointSummary& point) {
 std::string command_for(const FrontReport& report, const PointSummary& point) {
   const bool needs_leave = std::find(point.levers.begin(), point.levers.end(), "microbatch-norm") != point.levers.end();
   const bool spills = point.spill_bytes > 0;
-  const std::string_view allow = needs_leave && spills ? " --allow microbatch-norm,offload"
-                                 : needs_leave         ? " --allow microbatch-norm"
-                                 : spills              ? " --allow offload"
-                                                       : "";
-  return join_text(report.command, allow, spills ? " --spill DIR" : "", " --memory ", point.process_bytes, "B");
+  std::string allow = needs_leave ? " --allow microbatch-norm" : "";
+  if (spills) allow += needs_leave ? ",offload --spill DIR" : " --allow offload --spill DIR";
+  return join_text(report.command, allow, " --memory ", point.process_bytes, "B");
 }
 
 void print_front(std::FILE* out, const FrontReport& report) {
@@ -99,9 +97,7 @@ void write_point(JsonWriter& json, const FrontReport& report, const PointSummary
   json.integer("moved_bytes", point.moved_bytes);
   json.text("strategy", point.strategy);
   json.boolean("lossless", point.levers.empty());
-  json.begin_array("levers");
-  for (const std::string& lever : point.levers) json.text({}, lever);
-  json.end_array();
+  json.texts("levers", point.levers);
   if (report.budget) json.boolean("fits", fits(report, point));
   json.text("command", command_for(report, point));
   json.end_object();

@@ -34,6 +34,13 @@ class JsonWriter {
     value ? integer(key, *value) : null(key);
   }
 
+  template <typename Texts>
+  void texts(std::string_view key, const Texts& values) {
+    begin_array(key);
+    for (const std::string_view value : values) text({}, value);
+    end_array();
+  }
+
  private:
   void write(std::string_view key, std::string_view json) {
     separate(key);

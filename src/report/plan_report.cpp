@@ -100,9 +100,7 @@ void write_plan_fields(JsonWriter& json, const PlanFigures& figures, bool fits) 
     json.end_object();
   }
   json.end_array();
-  json.begin_array("levers");
-  for (const std::string& lever : figures.levers) json.text({}, lever);
-  json.end_array();
+  json.texts("levers", figures.levers);
 }
 
 std::string request_line(const CompileRequest& request, std::int64_t microbatch) {

@@ -7,27 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/error.h"
+#include "base/nameless_file.h"
 
 namespace thimble {
-namespace {
-
-constexpr int kCommonFlags = O_RDWR | O_CLOEXEC;
-
-// A file without a name or, where the file system has no such thing, with one that is gone at once.
-int open_nameless(const std::string& folder, int extra_flags) {
-  const int file = open(folder.c_str(), kCommonFlags | O_TMPFILE | O_EXCL | extra_flags, 0600);
-  if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
-  std::string name = folder + "/thimble-spill-XXXXXX";
-  const int named = mkostemp(name.data(), O_CLOEXEC | extra_flags);
-  if (named >= 0) unlink(name.c_str());
-  return named;
-}
-
-}  // namespace
 
 SpillFile::SpillFile(const std::string& folder, Bytes bytes, std::span<std::byte> staging, bool tries_direct)
     : folder_(folder), bytes_(round_up(bytes, kSpillBlock)), staging_(staging) {

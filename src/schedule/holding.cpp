@@ -18,7 +18,8 @@ void Holding::set(const Gap& gap) {
   }
 }
 
-void Holding::clear(ValueId value) {
+void Holding::set_mode(ValueId value, Keep mode) {
+  keep[static_cast<std::size_t>(value.index)] = mode;
   std::erase_if(gaps, [&](const Gap& gap) { return gap.value == value; });
 }
 

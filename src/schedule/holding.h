@@ -37,7 +37,7 @@ struct Holding {
   Keep mode(ValueId value) const { return keep[static_cast<std::size_t>(value.index)]; }
   const Gap* find(ValueId value, NodeId after) const;  // null: there is no exception
   void set(const Gap& gap);                            // adds an exception or changes it
-  void clear(ValueId value);                           // removes a value's exceptions
+  void set_mode(ValueId value, Keep mode);             // without exceptions: those were made for another mode
 
   friend bool operator==(const Holding&, const Holding&) = default;
 };

@@ -160,24 +160,26 @@ class MoveFinder {
 
 bool Offload::has_homes() const { return std::find(homes.begin(), homes.end(), true) != homes.end(); }
 
-bool may_spill(const Graph& graph, ValueId id) {
-  const Value& value = graph.value(id);
-  const bool has_role =
-      value.role == Role::parameter || value.role == Role::optimizer || value.role == Role::accumulator;
-  if (!has_role || !value.pool.empty() || graph.storage_of(id) != id || value.type.bytes() < kLeastBytes) return false;
+std::vector<bool> spillable_values(const Graph& graph) {
+  std::vector<bool> spillable(static_cast<std::size_t>(graph.value_count()), false);
+  for (std::int32_t v = 0; v < graph.value_count(); ++v) {
+    const Value& value = graph.value(ValueId{v});
+    const bool has_role =
+        value.role == Role::parameter || value.role == Role::optimizer || value.role == Role::accumulator;
+    spillable[static_cast<std::size_t>(v)] = has_role && value.pool.empty() &&
+                                             graph.storage_of(ValueId{v}) == ValueId{v} &&
+                                             value.type.bytes() >= kLeastBytes;
+  }
   // A view lies on what it shows: that one must stay where it is.
   for (std::int32_t n = 0; n < graph.node_count(); ++n) {
     const Node& node = graph.node(NodeId{n});
     if (!node.op->is_view) continue;
-    for (const ValueId input : node.inputs) {
-      if (graph.storage_of(input) == id) return false;
-    }
+    for (const ValueId input : node.inputs) spillable[static_cast<std::size_t>(graph.storage_of(input).index)] = false;
   }
-  return true;
+  return spillable;
 }
 
 void add_transfers(const Selected& selected, const Offload& offload, PhaseSchedule& schedule) {
-  // A search judges tens of thousands of schedules, most of them without.
   const bool has_loads = std::any_of(schedule.instances.begin(), schedule.instances.end(),
                                      [](const Instance& instance) { return instance.loaded_from >= 0; });
   if (!has_loads && !offload.has_homes()) return;

@@ -17,8 +17,8 @@ struct Offload {
   bool has_homes() const;
 };
 
-// True if the value may have its home in the spill file: persistent, no pool, no metric, and worth a transfer.
-bool may_spill(const Graph& graph, ValueId value);
+// By value: whether it may have its home in the spill file: persistent, no pool, no metric, and worth a transfer.
+std::vector<bool> spillable_values(const Graph& graph);
 
 // Adds all transfers that the schedule's spilled activations and `offload` ask for. Near uses of a persistent value
 // share one copy in the arena; a copy that was written is stored, any other is just left. The schedule's predicted time

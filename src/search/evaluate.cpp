@@ -12,9 +12,15 @@ double Evaluation::excess(Bytes target) const {
   return sum;
 }
 
+const Evaluation& Judge::operator()(const Holding& holding) { return judge(emitter_.run(holding.keep, holding.gaps)); }
+
 const Evaluation& Judge::operator()(const Holding& holding, const Offload& offload) {
   PhaseSchedule& schedule = emitter_.run(holding.keep, holding.gaps);
   add_transfers(*selected_, offload, schedule);
+  return judge(schedule);
+}
+
+const Evaluation& Judge::judge(const PhaseSchedule& schedule) {
   Evaluation& result = evaluation_;
   result.seconds = schedule.seconds;
   result.recompute_flops_ratio =

@@ -26,11 +26,15 @@ class Judge {
   Judge(const Scheduler& scheduler, const BufferOptions& options)
       : selected_(&scheduler.selected()), emitter_(scheduler.emitter()), buffers_(scheduler.flat(), options) {}
 
-  const Evaluation& operator()(const Holding& holding, const Offload& offload = {});  // valid until the next
+  // Valid until the next. Without an offload nothing may be spilled.
+  const Evaluation& operator()(const Holding& holding);
+  const Evaluation& operator()(const Holding& holding, const Offload& offload);
 
   std::int64_t work() const { return work_; }  // steps of all schedules judged so far
 
  private:
+  const Evaluation& judge(const PhaseSchedule& schedule);
+
   const Selected* selected_;
   Emitter emitter_;
   BufferMaker buffers_;

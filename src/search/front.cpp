@@ -24,13 +24,7 @@ constexpr std::uint64_t kMostPairs = 512;  // tried for a target
 class FrontSearch {
  public:
   FrontSearch(const Scheduler& scheduler, const SearchOptions& options)
-      : scheduler_(scheduler),
-        options_(options),
-        judge_(scheduler, options.buffers),
-        large_(large_candidates(scheduler)) {
-    const std::vector<ValueId> gradients = large_gradients(scheduler);
-    large_.insert(large_.end(), gradients.begin(), gradients.end());
-  }
+      : scheduler_(scheduler), options_(options), judge_(scheduler, options.buffers), large_(large_values(scheduler)) {}
 
   std::vector<FrontPoint> run() {
     std::vector<State> seeds;
@@ -153,7 +147,7 @@ class FrontSearch {
   void flip_two(Holding& holding, RandomKey key, std::uint64_t attempt) const {
     for (std::uint64_t part = 0; part < 2; ++part) {
       const ValueId value = large_[random_below(key, attempt * 4 + part, large_.size())];
-      set_mode(holding, value, static_cast<Keep>(random_below(key, attempt * 4 + 2 + part, 3)));
+      holding.set_mode(value, static_cast<Keep>(random_below(key, attempt * 4 + 2 + part, 3)));
     }
   }
 
@@ -200,7 +194,7 @@ class FrontSearch {
       std::pop_heap(moves.begin(), moves.end());
       Move& best = moves.back();
       if (best.judged_at == taken) {
-        set_mode(state.holding, best.value, best.mode);
+        state.holding.set_mode(best.value, best.mode);
         state.evaluation = judge(state.holding);
         ++taken;
         moves.pop_back();
@@ -245,14 +239,8 @@ class FrontSearch {
       return evaluation;
     }
     Holding holding = state.holding;
-    set_mode(holding, value, mode);
+    holding.set_mode(value, mode);
     return judge(holding);
-  }
-
-  // A mode of its own: earlier exceptions for the value were made for another.
-  static void set_mode(Holding& holding, ValueId value, Keep mode) {
-    holding.mode(value) = mode;
-    if (!holding.gaps.empty()) holding.clear(value);
   }
 
   // Takes time back without leaving the target: single flips first, then random pairs (keep one, drop another).
@@ -263,7 +251,7 @@ class FrontSearch {
         if (state.holding.mode(value) == Keep::keep) continue;
         for (const Keep mode : {Keep::keep, Keep::retain}) {
           if (state.holding.mode(value) == mode || !is_better(flipped(state, value, mode), state, target)) continue;
-          set_mode(state.holding, value, mode);
+          state.holding.set_mode(value, mode);
           state.evaluation = judge(state.holding);
           changed = true;
         }

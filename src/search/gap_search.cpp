@@ -124,7 +124,7 @@ class GapSearch {
       const Gap& gap = gaps[random_below(key, 11 + 4 * change, gaps.size())];
       Holding holding = state.holding;
       if (gap.is_held && random_below(key, 12 + 4 * change, 2) == 0) {
-        give_up(holding, gap.value);
+        holding.set_mode(gap.value, Keep::transient);
       } else {
         holding = gap.is_held ? dropped_at(state, gap) : with_held(state, gap, true, scheduler_.gaps(state.holding));
       }
@@ -211,8 +211,8 @@ class GapSearch {
     const RandomKey key = random_key(4, RandomPurpose::test, draws_++);
     for (std::size_t attempt = 0; attempt < std::min(count * held.size(), kMostRebuilds) && has_work(); ++attempt) {
       Holding holding = state.holding;
-      give_up(holding, held[attempt % held.size()]);
-      if (count == 2) give_up(holding, held[random_below(key, attempt, held.size())]);
+      holding.set_mode(held[attempt % held.size()], Keep::transient);
+      if (count == 2) holding.set_mode(held[random_below(key, attempt, held.size())], Keep::transient);
       State trial = judge(std::move(holding));
       while (hold_more(trial, target)) {
       }
@@ -232,17 +232,11 @@ class GapSearch {
     return values;
   }
 
-  static void give_up(Holding& holding, ValueId value) {
-    holding.clear(value);
-    holding.mode(value) = Keep::transient;
-  }
-
   // Held over this gap alone, or from there on: the mode then speaks for all later gaps, also for those that appear.
   Holding with_held(const State& state, const Gap& gap, bool from_there_on, const std::vector<Gap>& gaps) const {
     Holding holding = state.holding;
     if (from_there_on && holding.mode(gap.value) != Keep::keep) {
-      holding.clear(gap.value);
-      holding.mode(gap.value) = Keep::retain;
+      holding.set_mode(gap.value, Keep::retain);
       for (const Gap& other : gaps) {
         if (other.value != gap.value) continue;
         const bool is_earlier = place_of(other.after) < place_of(gap.after);

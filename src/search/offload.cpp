@@ -26,8 +26,9 @@ int transfers_of(Role role) { return role == Role::parameter ? 3 : 2; }
 
 std::vector<ValueId> homes_by_worth(const Graph& graph) {
   std::vector<ValueId> homes;
+  const std::vector<bool> is_spillable = spillable_values(graph);
   for (std::int32_t v = 0; v < graph.value_count(); ++v) {
-    if (may_spill(graph, ValueId{v})) homes.push_back(ValueId{v});
+    if (is_spillable[static_cast<std::size_t>(v)]) homes.push_back(ValueId{v});
   }
   std::stable_sort(homes.begin(), homes.end(), [&](ValueId a, ValueId b) {
     const int cost_a = transfers_of(graph.value(a).role), cost_b = transfers_of(graph.value(b).role);
@@ -59,10 +60,7 @@ class OffloadSearch {
         options_(options),
         judge_(scheduler, options.buffers),
         homes_(homes_by_worth(graph_)),
-        large_(large_candidates(scheduler)) {
-    const std::vector<ValueId> gradients = large_gradients(scheduler);
-    large_.insert(large_.end(), gradients.begin(), gradients.end());
-  }
+        large_(large_values(scheduler)) {}
 
   std::vector<OffloadPoint> run() {
     const int last = static_cast<int>(front_.size()) - 1;
@@ -144,10 +142,7 @@ class OffloadSearch {
                                    .bytes_per_second = options_.bytes_per_second},
                        .strategy = base.strategy + ", offload"};
     for (const ValueId home : homes) point.offload.homes[static_cast<std::size_t>(home.index)] = true;
-    for (const ValueId value : spilled) {
-      point.holding.clear(value);
-      point.holding.mode(value) = Keep::spill;
-    }
+    for (const ValueId value : spilled) point.holding.set_mode(value, Keep::spill);
     const Evaluation& evaluation = judge_(point.holding, point.offload);
     point.resident_bytes = resident_bytes(scheduler_, point.holding.keep, point.offload, options_.persistent_bytes);
     point.live_bytes = evaluation.peak;

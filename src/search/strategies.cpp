@@ -65,8 +65,11 @@ std::vector<ValueId> large_candidates(const Scheduler& scheduler) {
   return large_of(scheduler, scheduler.candidates());
 }
 
-std::vector<ValueId> large_gradients(const Scheduler& scheduler) {
-  return large_of(scheduler, scheduler.waiting_gradients());
+std::vector<ValueId> large_values(const Scheduler& scheduler) {
+  std::vector<ValueId> large = large_candidates(scheduler);
+  const std::vector<ValueId> gradients = large_of(scheduler, scheduler.waiting_gradients());
+  large.insert(large.end(), gradients.begin(), gradients.end());
+  return large;
 }
 
 Holding tidied(const Scheduler& scheduler, const Holding& holding) {

@@ -30,9 +30,9 @@ struct Strategy {
   Holding holding;
 };
 
-// Values large enough to be worth a decision: forward ones, and gradients that wait for the norm of all.
+// Forward values large enough to be worth a decision; and with them the gradients that wait for the norm of all.
 std::vector<ValueId> large_candidates(const Scheduler& scheduler);
-std::vector<ValueId> large_gradients(const Scheduler& scheduler);
+std::vector<ValueId> large_values(const Scheduler& scheduler);
 
 // Under sixteen operations a byte made, repeating costs little more than reading the value back would.
 bool is_cheap(const Scheduler& scheduler, ValueId value);

@@ -9,11 +9,10 @@
 namespace thimble {
 namespace {
 
-constexpr Bytes kGuardBytes = 64;         // as the planner leaves them
 constexpr std::size_t kMostWaiting = 64;  // transfers
 
 ProgramOptions program_options(const Configuration& configuration) {
-  return {.poison = configuration.poison, .guard = configuration.guard ? kGuardBytes : 0};
+  return {.poison = configuration.poison, .guard = configuration.guard_bytes()};
 }
 
 // One file for all plans that the run may ever have.

@@ -17,9 +17,7 @@ class Transfers : public ::testing::Test {
   const Graph& graph() const { return selected_.graph(); }
 
   Offload homes(int ahead, double bytes_per_second = 500e6) const {
-    Offload offload{.homes = {}, .ahead = ahead, .bytes_per_second = bytes_per_second};
-    for (std::int32_t v = 0; v < graph().value_count(); ++v) offload.homes.push_back(may_spill(graph(), ValueId{v}));
-    return offload;
+    return {.homes = spillable_values(graph()), .ahead = ahead, .bytes_per_second = bytes_per_second};
   }
 
   PhaseSchedule make(const std::vector<Keep>& keep, const Offload& offload) const {
@@ -67,8 +65,9 @@ TEST_F(Transfers, LoadEveryHomeAndStoreWhatWasWritten) {
     (transfer.direction == Direction::load ? loaded : stored).insert(slot.value);
   }
   std::set<ValueId> wanted;
+  const std::vector<bool> is_spillable = spillable_values(graph());
   for (std::int32_t v = 0; v < graph().value_count(); ++v) {
-    if (may_spill(graph(), ValueId{v})) wanted.insert(ValueId{v});
+    if (is_spillable[static_cast<std::size_t>(v)]) wanted.insert(ValueId{v});
   }
   ASSERT_FALSE(wanted.empty());
   EXPECT_EQ(loaded, wanted);

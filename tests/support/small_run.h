@@ -103,7 +103,7 @@ inline Weights run_compiled(const Compiled& compiled, int iterations) {
     mover.emplace(*file, 4);
   }
   SpillFile* spill = file ? &*file : nullptr;
-  const Program program(compiled.phases, compiled.plans, arena, {configuration.poison, configuration.guard ? 64 : 0},
+  const Program program(compiled.phases, compiled.plans, arena, {configuration.poison, configuration.guard_bytes()},
                         mover ? &*mover : nullptr);
   fill_persistents(program, spill);
   std::int64_t seen = 0;

@@ -35,7 +35,7 @@ void prepare_process() {
   mallopt(M_TOP_PAD, kTopPad);
 }
 
-void release_planning_memory() {
+void release_idle_memory() {
   malloc_trim(0);
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
   if (maps == nullptr) return;

@@ -104,7 +104,7 @@ class RunLog : public TrainLog {
     waiting_.reset();
     TrainLog::on_compiled(compiled);
     if (!folder_.empty()) keep_options(compiled);
-    release_planning_memory();
+    release_idle_memory();
   }
 
  private:
@@ -190,6 +190,7 @@ ExitCode run_train(const Arguments& given) {
   std::optional<CommandedBudget> budget;
   if (options.compile.changing) budget.emplace(arguments.text("control", ""), follows_limits(arguments));
   log.expect_plan(style.kind == ProgressStyle::Kind::none ? nullptr : redrawable(stderr));
+  release_idle_memory();
   const TrainResult result =
       train(options, *dataset, op_table(), cpu_kernels(), log, stop_on_signal(), budget ? &*budget : nullptr);
   const bool writes_json = arguments.flag("json");

@@ -17,7 +17,7 @@ class Compiler {
         ops_(ops),
         kernels_(kernels),
         // Without a budget the fastest point is the one that recomputes nothing: no search needed.
-        fronts_(request, is_constrained() ? request.recompute : Recompute::none) {}
+        fronts_(request, is_constrained() ? request.recompute : Recompute::none, Depth::as_asked) {}
 
   CompileResult run() {
     check_request(request_);
@@ -99,7 +99,7 @@ class Compiler {
 
   bool could_be_smaller(Bytes least_arena, const CompileResult& found) const {
     return least_arena < found.smallest_tensor_bytes ||
-           least_arena + least_reserve(least_arena).total() < found.smallest_memory;
+           least_arena + least_reserve(request_, least_arena).total() < found.smallest_memory;
   }
 
   bool is_constrained() const { return request_.memory || request_.tensor_memory; }
@@ -114,12 +114,7 @@ class Compiler {
   // A cheap test before a plan is made: live bytes bound the arena from below.
   bool may_fit(const NamedPoint& point) const {
     if (!is_constrained()) return true;
-    return fits(point.arena_bytes(), least_reserve(point.arena_bytes()));
-  }
-
-  // Without what steps and kernels take.
-  Reserve least_reserve(Bytes arena) const {
-    return predict_reserve({.target = request_.target, .arena_bytes = arena, .loading_bytes = request_.loading_bytes});
+    return fits(point.arena_bytes(), least_reserve(request_, point.arena_bytes()));
   }
 
   const CompileRequest& request_;

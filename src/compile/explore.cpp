@@ -23,7 +23,7 @@ std::vector<StrategyRow> compare_strategies(const Stages& stages, CompileRequest
                                             const std::vector<NamedPoint>& front) {
   request.allowed.erase("offload");
   std::vector<std::vector<NamedPoint>> named;
-  for (const Recompute family : kNamed) named.push_back(all_points(stages, request, family));
+  for (const Recompute family : kNamed) named.push_back(all_points(stages, request, family, Depth::whole));
   const Bytes most = front.front().live_bytes, least = evaluation_limit(front);
   const auto turns = static_cast<double>(stages.turn_count());
   std::vector<StrategyRow> rows;
@@ -76,7 +76,7 @@ Exploration explore(const CompileRequest& request, OpTable ops, KernelTable kern
   const bool may_split = check_splitting(request, ops);
   Exploration result;
   std::vector<std::unique_ptr<Stages>> sizes;
-  Fronts fronts(request, request.recompute);
+  Fronts fronts(request, request.recompute, Depth::whole);
   std::vector<Candidate> free, with_leave;
   for (const std::int64_t size : microbatch_candidates(request, may_split)) {
     sizes.push_back(std::make_unique<Stages>(request, size, ops, kernels));

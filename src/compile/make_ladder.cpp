@@ -42,7 +42,7 @@ std::vector<NamedPoint> thinned(std::vector<NamedPoint> front, int count) {
 class LadderMaker {
  public:
   LadderMaker(const CompileRequest& request, OpTable ops, KernelTable kernels)
-      : request_(request), ops_(ops), kernels_(kernels), fronts_(request, request.recompute) {}
+      : request_(request), ops_(ops), kernels_(kernels), fronts_(request, request.recompute, Depth::whole) {}
 
   void add(std::int64_t microbatch, int rung_count) {
     auto stages = std::make_unique<Stages>(request_, microbatch, ops_, kernels_);

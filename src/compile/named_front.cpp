@@ -1,6 +1,7 @@
 #include "compile/named_front.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "compile/unbeaten.h"
 #include "search/evaluate.h"
@@ -10,11 +11,12 @@
 namespace thimble {
 namespace {
 
-std::vector<FrontPoint> recompute_front(const Stages& stages, Recompute recompute) {
-  SearchOptions options;
-  options.recompute = recompute;
-  options.buffers = stages.buffers();
-  return search_front(stages.busiest(), options);
+// What the request's budget leaves for transients, or more.
+Bytes budget_of(const Stages& stages, const CompileRequest& request) {
+  Bytes arena = std::numeric_limits<Bytes>::max();
+  if (request.tensor_memory) arena = *request.tensor_memory;
+  if (request.memory) arena = std::min(arena, *request.memory - least_reserve(request, 0).total());
+  return arena - stages.persistent_bytes();
 }
 
 // The choices of another microbatch, without those that spill, judged for this one.
@@ -54,8 +56,13 @@ std::vector<NamedPoint> with_offload(const Stages& stages, const CompileRequest&
 
 }  // namespace
 
-std::vector<NamedPoint> all_points(const Stages& stages, const CompileRequest& request, Recompute recompute) {
-  return with_offload(stages, request, recompute_front(stages, recompute));
+std::vector<NamedPoint> all_points(const Stages& stages, const CompileRequest& request, Recompute recompute,
+                                   Depth depth) {
+  SearchOptions options;
+  options.recompute = recompute;
+  options.buffers = stages.buffers();
+  options.wanted_bytes = depth == Depth::whole ? 0 : budget_of(stages, request);
+  return with_offload(stages, request, search_front(stages.busiest(), options));
 }
 
 Bytes evaluation_limit(const std::vector<NamedPoint>& points) {
@@ -68,7 +75,7 @@ Bytes evaluation_limit(const std::vector<NamedPoint>& points) {
 
 Fronts::Front Fronts::of(Stages& stages) {
   if (known_.empty()) {
-    known_ = all_points(stages, request_, recompute_);
+    known_ = all_points(stages, request_, recompute_, depth_);
     known_microbatch_ = stages.microbatch();
   }
   Front front;

@@ -19,8 +19,12 @@ struct NamedPoint {
   Bytes arena_bytes() const { return resident_bytes + live_bytes; }  // before placement: no plan of it is smaller
 };
 
+// How far down a front is searched.
+enum class Depth : std::uint8_t { whole, as_asked };  // the second: as far as the request's budget asks for
+
 // The front of one family; behind those without offload, where that is allowed, those with it.
-std::vector<NamedPoint> all_points(const Stages& stages, const CompileRequest& request, Recompute recompute);
+std::vector<NamedPoint> all_points(const Stages& stages, const CompileRequest& request, Recompute recompute,
+                                   Depth depth);
 
 // Transients of the smallest point without offload, so that evaluation is the same with it.
 Bytes evaluation_limit(const std::vector<NamedPoint>& points);
@@ -36,7 +40,8 @@ class Fronts {
   };
 
   // `request` must outlive it.
-  Fronts(const CompileRequest& request, Recompute recompute) : request_(request), recompute_(recompute) {}
+  Fronts(const CompileRequest& request, Recompute recompute, Depth depth)
+      : request_(request), recompute_(recompute), depth_(depth) {}
 
   Front of(Stages& stages);  // which get their evaluation phases
 
@@ -45,6 +50,7 @@ class Fronts {
  private:
   const CompileRequest& request_;
   Recompute recompute_;
+  Depth depth_;
   std::int64_t known_microbatch_ = 0;
   std::vector<NamedPoint> known_;
 };

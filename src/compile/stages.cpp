@@ -290,4 +290,8 @@ Compiled Stages::finish(Planned planned) {
   return compiled;
 }
 
+Reserve least_reserve(const CompileRequest& request, Bytes arena) {
+  return predict_reserve({.target = request.target, .arena_bytes = arena, .loading_bytes = request.loading_bytes});
+}
+
 }  // namespace thimble

@@ -110,4 +110,7 @@ class Stages {
   bool batch_coupled_ = false;
 };
 
+// Without what steps and kernels take: no plan with such an arena has a smaller one.
+Reserve least_reserve(const CompileRequest& request, Bytes arena);
+
 }  // namespace thimble

@@ -10,14 +10,22 @@ bool has_fewer(const FrontPoint& point, Bytes bytes) { return point.live_bytes <
 }  // namespace
 
 void Archive::record(const Holding& holding, const Evaluation& e, const std::string& strategy) {
-  const auto after = std::lower_bound(points_.begin(), points_.end(), e.peak, has_fewer);
-  if (after != points_.end() && after->live_bytes == e.peak && after->seconds <= e.seconds) return;
-  if (after != points_.begin() && std::prev(after)->seconds <= e.seconds) return;
-  auto last = after;
-  while (last != points_.end() && last->seconds >= e.seconds) ++last;
-  const auto place = points_.erase(after, last);
+  if (!is_beaten(e.peak, e.seconds)) add({holding, e.peak, e.seconds, e.recompute_flops_ratio, strategy});
+}
+
+bool Archive::is_beaten(Bytes bytes, double seconds) const {
+  const FrontPoint* within = fastest_within(bytes);
+  return within != nullptr && within->seconds <= seconds;
+}
+
+void Archive::add(FrontPoint point) {
+  if (is_beaten(point.live_bytes, point.seconds)) return;
+  const auto first = std::lower_bound(points_.begin(), points_.end(), point.live_bytes, has_fewer);
+  auto last = first;
+  while (last != points_.end() && last->seconds >= point.seconds) ++last;
+  const auto place = points_.erase(first, last);
   ++record_count_;
-  points_.insert(place, {holding, e.peak, e.seconds, e.recompute_flops_ratio, strategy});
+  points_.insert(place, std::move(point));
 }
 
 const FrontPoint* Archive::fastest_within(Bytes bytes) const {

@@ -16,6 +16,7 @@ struct State {
 class Archive {
  public:
   void record(const Holding& holding, const Evaluation& evaluation, const std::string& strategy);
+  void add(FrontPoint point);
 
   const FrontPoint& smallest() const { return points_.front(); }
   std::int64_t record_count() const { return record_count_; }  // points that ever entered
@@ -27,6 +28,8 @@ class Archive {
   std::vector<FrontPoint> fastest_first() const { return {points_.rbegin(), points_.rend()}; }
 
  private:
+  bool is_beaten(Bytes bytes, double seconds) const;
+
   std::vector<FrontPoint> points_;  // by bytes, ascending; seconds descend
   std::int64_t record_count_ = 0;
 };

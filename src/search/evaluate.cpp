@@ -36,6 +36,11 @@ double work_scale(const Scheduler& scheduler) {
   return std::clamp(static_cast<double>(scheduler.order().size()) / kUsual, 1.0, kMost);
 }
 
+std::int64_t MostWork::of(const Scheduler& scheduler) const {
+  const auto scaled = static_cast<std::int64_t>(work_scale(scheduler) * static_cast<double>(steps));
+  return std::min(scaled, schedules * static_cast<std::int64_t>(scheduler.order().size()));
+}
+
 Evaluation evaluate(const Scheduler& scheduler, const Holding& holding, const BufferOptions& options,
                     const Offload& offload) {
   return Judge(scheduler, options)(holding, offload);

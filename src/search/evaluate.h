@@ -46,6 +46,14 @@ class Judge {
 // takes longer, but not in proportion.
 double work_scale(const Scheduler& scheduler);
 
+// Steps of schedules that a search may judge: so many, times work_scale(), bound what a large graph takes; so many
+// schedules bound a small one.
+struct MostWork {
+  std::int64_t steps = 0, schedules = 0;
+
+  std::int64_t of(const Scheduler& scheduler) const;
+};
+
 Evaluation evaluate(const Scheduler& scheduler, const Holding& holding, const BufferOptions& options,
                     const Offload& offload = {});
 Evaluation evaluate_all_kept(const Scheduler& scheduler, const BufferOptions& options);

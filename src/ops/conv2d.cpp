@@ -1,6 +1,5 @@
 // Two-dimensional convolution (cross-correlation, as everywhere in the field) with an optional bias and rectifier.
-#include "ops/activation.h"
-#include "ops/conv2d_shape.h"
+#include "ops/conv2d_sum.h"
 #include "ops/example_types.h"
 
 namespace thimble::ops::conv2d {
@@ -53,40 +52,11 @@ constexpr GradientRule kGradients[] = {{"from_input", gradient}};
 
 double flops(const OpQuery& q) { return conv2d_shape(kName, q, q.in[0].shape, q.in[1].shape).flops(); }
 
-// sum over taps and the group's channels of x * w
-double window_sum(const Conv2dShape& s, const Call& call, std::int64_t b, std::int64_t row, std::int64_t column,
-                  std::int64_t o) noexcept {
-  const std::int64_t first_channel = o / s.out_channels_per_group() * s.w[2];
-  double sum = 0;
-  for (std::int64_t i = 0; i < s.w[0]; ++i) {
-    const std::int64_t h = s.place(row, i);
-    if (!is_inside(h, s.x[1])) continue;
-    for (std::int64_t j = 0; j < s.w[1]; ++j) {
-      const std::int64_t w = s.place(column, j);
-      if (!is_inside(w, s.x[2])) continue;
-      for (std::int64_t c = 0; c < s.w[2]; ++c) {
-        sum +=
-            load(call.in[0], offset_of(s.x, b, h, w, first_channel + c)) * load(call.in[1], offset_of(s.w, i, j, c, o));
-      }
-    }
-  }
-  return sum;
-}
-
 void reference(const OpQuery& q, const Call& call) noexcept {
-  const Conv2dShape s = conv2d_shape(kName, q, call.in[0].shape, call.in[1].shape);
-  const Activation activation = activation_of(q);
-  for (std::int64_t b = 0; b < s.y[0]; ++b) {
-    for (std::int64_t row = 0; row < s.y[1]; ++row) {
-      for (std::int64_t column = 0; column < s.y[2]; ++column) {
-        for (std::int64_t o = 0; o < s.y[3]; ++o) {
-          const double bias = call.in.size() == 3 ? load(call.in[2], o) : 0;
-          const double sum = window_sum(s, call, b, row, column, o) + bias;
-          store(call.out[0], offset_of(s.y, b, row, column, o), activate(activation, sum));
-        }
-      }
-    }
-  }
+  const TensorView& x = call.in[0];
+  convolve(
+      conv2d_shape(kName, q, x.shape, call.in[1].shape), [&](std::int64_t i) { return load(x, i); }, call.in[1],
+      call.in.size() == 3 ? &call.in[2] : nullptr, activation_of(q), call.out[0]);
 }
 
 std::vector<Example> examples() {

@@ -35,7 +35,8 @@ double flops(const OpQuery& q) {
 void reference(const OpQuery& q, const Call& call) noexcept {
   const Rounding rounding = rounding_of(q, *call.scalars);
   const Conv2dShape s = conv2d_shape(kName, q, call.in[1].shape, call.in[0].shape);
-  for_weight_gradient(s, call.in[1], call.in[2], [&](std::int64_t place, double sum) {
+  const auto source = [&](std::int64_t i) { return load(call.in[1], i); };
+  for_weight_gradient(s, source, call.in[2], [&](std::int64_t place, double sum) {
     store_rounded(call.out[0], place, load(call.in[0], place) + sum, rounding, place, 0);
   });
 }

@@ -15,11 +15,7 @@ std::vector<Type> infer(const OpQuery& q) {
   const Type& dy = q.in[1];
   require_image(kName, "x", x);
   require_image(kName, "dy", dy);
-  const std::int64_t groups = integer_between(kName, q, "groups", 1, kMaxExtent);
-  require(x.shape[3] % groups == 0, kName, ": x is ", x, ", wanted a number of channels that groups ", groups,
-          " divides");
-  const Shape w = {integer_between(kName, q, "kernel_height", 1, kMaxExtent),
-                   integer_between(kName, q, "kernel_width", 1, kMaxExtent), x.shape[3] / groups, dy.shape[3]};
+  const Shape w = weight_shape(kName, q, x, dy);
   require_shape_for(kName, "dy", dy, conv2d_shape(kName, q, x.shape, w).y, q);
   return {{dtype_attribute(kName, q), w}};
 }
@@ -28,8 +24,9 @@ double flops(const OpQuery& q) { return conv2d_shape(kName, q, q.in[0].shape, q.
 
 void reference(const OpQuery& q, const Call& call) noexcept {
   const Conv2dShape s = conv2d_shape(kName, q, call.in[0].shape, call.out[0].shape);
-  for_weight_gradient(s, call.in[0], call.in[1],
-                      [&](std::int64_t place, double sum) { store(call.out[0], place, sum); });
+  for_weight_gradient(
+      s, [&](std::int64_t i) { return load(call.in[0], i); }, call.in[1],
+      [&](std::int64_t place, double sum) { store(call.out[0], place, sum); });
 }
 
 std::vector<Example> examples() {

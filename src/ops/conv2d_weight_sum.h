@@ -5,9 +5,10 @@
 
 namespace thimble::ops {
 
-// sum over samples and windows of x * dy
-inline double weight_gradient_element(const Conv2dShape& s, const TensorView& x, const TensorView& dy, std::int64_t i,
-                                      std::int64_t j, std::int64_t c, std::int64_t o) noexcept {
+// sum over samples and windows of source * dy
+template <typename Source>
+double weight_gradient_element(const Conv2dShape& s, const Source& source, const TensorView& dy, std::int64_t i,
+                               std::int64_t j, std::int64_t c, std::int64_t o) noexcept {
   const std::int64_t channel = o / s.out_channels_per_group() * s.w[2] + c;
   double sum = 0;
   for (std::int64_t b = 0; b < s.y[0]; ++b) {
@@ -17,7 +18,7 @@ inline double weight_gradient_element(const Conv2dShape& s, const TensorView& x,
       for (std::int64_t column = 0; column < s.y[2]; ++column) {
         const std::int64_t w = s.place(column, j);
         if (!is_inside(w, s.x[2])) continue;
-        sum += load(x, offset_of(s.x, b, h, w, channel)) * load(dy, offset_of(s.y, b, row, column, o));
+        sum += source(offset_of(s.x, b, h, w, channel)) * load(dy, offset_of(s.y, b, row, column, o));
       }
     }
   }
@@ -25,16 +26,24 @@ inline double weight_gradient_element(const Conv2dShape& s, const TensorView& x,
 }
 
 // Calls write(place, sum) for every element of the gradient, in order.
-template <typename Write>
-void for_weight_gradient(const Conv2dShape& s, const TensorView& x, const TensorView& dy, Write&& write) noexcept {
+template <typename Source, typename Write>
+void for_weight_gradient(const Conv2dShape& s, const Source& source, const TensorView& dy, Write&& write) noexcept {
   for (std::int64_t i = 0; i < s.w[0]; ++i) {
     for (std::int64_t j = 0; j < s.w[1]; ++j) {
       for (std::int64_t c = 0; c < s.w[2]; ++c) {
         for (std::int64_t o = 0; o < s.w[3]; ++o)
-          write(offset_of(s.w, i, j, c, o), weight_gradient_element(s, x, dy, i, j, c, o));
+          write(offset_of(s.w, i, j, c, o), weight_gradient_element(s, source, dy, i, j, c, o));
       }
     }
   }
+}
+
+// The shape of a gradient whose kernel's size stands in attributes.
+inline Shape weight_shape(std::string_view op, const OpQuery& q, const Type& x, const Type& dy) {
+  const std::int64_t groups = integer_between(op, q, "groups", 1, kMaxExtent);
+  require(x.shape[3] % groups == 0, op, ": x is ", x, ", wanted a number of channels that groups ", groups, " divides");
+  return {integer_between(op, q, "kernel_height", 1, kMaxExtent), integer_between(op, q, "kernel_width", 1, kMaxExtent),
+          x.shape[3] / groups, dy.shape[3]};
 }
 
 }  // namespace thimble::ops

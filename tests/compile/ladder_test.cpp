@@ -95,12 +95,12 @@ TEST(Ladder, OfSeveralMicrobatchesHasStateAtTheSamePlaces) {
 
 TEST(Ladder, WithOffloadReachesFurtherDownAndSharesOneSpillFile) {
   CompileRequest request = changing_request();
-  const Bytes without = compiled(request).compiled->ladder.rungs.back().point.process_bytes;
+  const Bytes without = compiled(request).compiled->ladder.rungs.back().point.arena_bytes;
   request.allowed.insert("offload");
   const CompileResult result = compiled(request);
   ASSERT_TRUE(result.compiled);
   const Ladder& ladder = result.compiled->ladder;
-  EXPECT_LT(ladder.rungs.back().point.process_bytes, without);
+  EXPECT_LT(ladder.rungs.back().point.arena_bytes, without);
   std::vector<Bytes> homes(ladder.layouts[0].persistents.size(), -1);
   std::size_t spilling = 0, known = 0;
   for (const Rung& rung : ladder.rungs) {

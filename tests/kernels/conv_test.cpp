@@ -50,6 +50,28 @@ void check_all(const ConvCase& c, DType dtype = DType::f32) {
   check_grad_weight(c, dtype, dtype, dtype);
 }
 
+// Of a tensor that is normalised on the way, by statistics of the batch or of every sample's own groups.
+void check_normalized(const ConvCase& c, std::int64_t norm_groups, const std::string& activation, DType dtype) {
+  const Shape statistic = norm_groups == 0 ? Shape{c.channels} : Shape{c.batch, norm_groups};
+  const auto operands = [&](const std::vector<Type>& first, const std::vector<Type>& last) {
+    std::vector<Type> all = first;
+    all.insert(all.end(), {{dtype, x_shape(c)}, {DType::f32, statistic}, {DType::f32, statistic}});
+    all.insert(all.end(), {{DType::f32, {c.channels}}, {DType::f32, {c.channels}}});
+    all.insert(all.end(), last.begin(), last.end());
+    return all;
+  };
+  const Type w{dtype, w_shape(c)}, y{dtype, y_shape(c)};
+  Attributes attributes = window(c);
+  attributes.set("norm_groups", norm_groups);
+  attributes.set("norm_activation", activation);
+  check_products("norm_conv2d", operands({}, {w}), attributes);
+  check_products("norm_conv2d_add_grad_weight", operands({w}, {y}), attributes);
+  attributes.set("kernel_height", c.kernel_height);
+  attributes.set("kernel_width", c.kernel_width);
+  attributes.set("dtype", std::string(name_of(dtype)));
+  check_products("norm_conv2d_grad_weight", operands({}, {y}), attributes);
+}
+
 constexpr DType kStored[] = {DType::f32, DType::bf16};
 
 TEST(Conv, AgreesOnWideResNetShapes) {
@@ -118,6 +140,22 @@ TEST(Conv, AgreesForDepthwise) {
     check_all({2, 7, 6, 37, 37, 3, 3, 1, 1, 1, 37}, dtype);
     check_all({2, 9, 9, 16, 16, 3, 3, 2, 1, 1, 16}, dtype);
     check_all({1, 9, 11, 21, 21, 3, 3, 2, 3, 2, 21}, dtype);
+  }
+}
+
+TEST(Conv, AgreesWhereTheSourceIsNormalizedOnTheWay) {
+  for (const DType dtype : kStored) {
+    for (const std::string activation : {"none", "relu", "relu6"}) {
+      check_normalized({2, 8, 8, 16, 32, 3, 3, 1, 1}, 0, activation, dtype);
+      check_normalized({3, 7, 5, 20, 17, 3, 3, 2, 1}, 4, activation, dtype);
+    }
+    check_normalized({2, 6, 7, 3, 18, 3, 3, 1, 1}, 0, "relu", dtype);         // taps are joined
+    check_normalized({5, 9, 9, 24, 40, 1, 1, 2, 0}, 3, "relu", dtype);        // every other pixel
+    check_normalized({2, 6, 7, 8, 12, 3, 3, 1, 1, 1, 2}, 2, "relu6", dtype);  // groups
+    check_normalized({2, 9, 10, 6, 18, 3, 3, 1, 2, 2}, 0, "relu", dtype);     // dilation
+    check_normalized({1, 7, 7, 160, 200, 3, 3, 1, 1}, 8, "relu", dtype);      // packed weights
+    check_normalized({2, 5, 5, 300, 24, 1, 1, 1, 0}, 0, "relu", dtype);       // channels in chunks
+    check_normalized({3, 4, 4, 12, 33, 3, 3, 1, 1}, 1, "none", dtype);        // several images in a block
   }
 }
 

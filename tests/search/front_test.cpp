@@ -128,15 +128,12 @@ INSTANTIATE_TEST_SUITE_P(Small, EveryGraph,
 // Chains of residual blocks, where every single drop makes something else wait: only changes to several gaps at once
 // lead further down.
 TEST(DeepSearch, GoesBelowWhatSingleDropsReachAndChangesNothingAbove) {
-  const Selected selected = network("wrn28-2", 100, {32, 32, 3});
+  const Selected selected = network("resnet56", 32, {32, 32, 3});
   const Scheduler scheduler(selected);
   SearchOptions options;
   options.wanted_bytes = evaluate_all_kept(scheduler, {}).peak;
   const std::vector<FrontPoint> usual = search_front(scheduler, options), whole = search_front(scheduler, {});
-  // Four activations of the first group are alive at once, beside little: what a block's backward needs.
-  const Bytes activation = 100 * 32 * 32 * 32 * 4;
-  EXPECT_GT(usual.back().live_bytes, 5 * activation);
-  EXPECT_LT(whole.back().live_bytes, 5 * activation);
+  EXPECT_LT(whole.back().live_bytes, usual.back().live_bytes);
   for (std::size_t p = 0; p < whole.size() && whole[p].live_bytes >= usual.back().live_bytes; ++p) {
     EXPECT_EQ(whole[p].live_bytes, usual[p].live_bytes);
     EXPECT_EQ(whole[p].seconds, usual[p].seconds);

@@ -97,7 +97,7 @@ CASES |= {
     "shufflenetv2": zoo_case("shufflenetv2-0.5", 96, batch=12, slower=64),
     "densenet121": zoo_case("densenet121", 32, slower=16),
     "vgg11-bn": zoo_case("vgg11-bn", 64, batch=2),
-    "unet": zoo_case("unet", 32, batch=2),
+    "unet": zoo_case("unet", 32, batch=2, slower=64),
     "unet-bilinear-gn": zoo_case("unet-bilinear-gn", 32, batch=2),
 }
 

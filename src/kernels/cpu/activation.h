@@ -7,10 +7,12 @@ namespace thimble::kernels::THIMBLE_ISA {
 
 enum class Activation : std::uint8_t { none, relu, relu6 };
 
-static inline Activation activation_of(const KernelQuery& q) {
-  const std::string& word = q.attributes->word("activation");
+static inline Activation activation_of(const Attributes& attributes, std::string_view name) {
+  const std::string& word = attributes.word(name);
   return word == "relu" ? Activation::relu : word == "relu6" ? Activation::relu6 : Activation::none;
 }
+
+static inline Activation activation_of(const KernelQuery& q) { return activation_of(*q.attributes, "activation"); }
 
 THIMBLE_INLINE Vec relu6(Vec x) { return min(broadcast(6), relu(x)); }  // NaN passes
 

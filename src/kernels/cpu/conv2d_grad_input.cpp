@@ -29,7 +29,7 @@ Status run(const KernelState& state, const Call& call) noexcept {
   if (plan.shape.is_depthwise()) {
     depthwise_grad_input(plan.shape, call);
   } else {
-    gather_packed(plan, call, {});
+    gather_packed(plan, {.call = call, .ending = {}});
   }
   return Status::good;
 }

@@ -1,8 +1,9 @@
 // The part of a source tensor that a block of outputs reads, as f32 with the padding written out, so that the inner
-// loop knows neither borders nor element types. Where nothing has to be converted, and the
-// inner loop can leave out what lies beyond the border, the source itself serves.
+// loop knows neither borders nor element types nor norms. Where nothing has to be converted, and the inner loop can
+// leave out what lies beyond the border, the source itself serves.
 #pragma once
 
+#include "kernels/cpu/conv_norm.h"
 #include "kernels/cpu/conv_shape.h"
 #include "kernels/cpu/tile_border.h"
 
@@ -30,10 +31,12 @@ struct BandMaker {
   std::int64_t channels = 0;  // of the source tensor
   bool is_direct = false;
   Bytes most = kBandBytes;
+  SourceNorm norm;
 
   void set_source(DType dtype, std::int64_t outputs) {
-    if (dtype != DType::f32) most = outputs <= kFewOutputs ? kFewBytes : kConvertedBytes;
+    if (converts(dtype)) most = outputs <= kFewOutputs ? kFewBytes : kConvertedBytes;
   }
+  bool converts(DType dtype) const { return dtype != DType::f32 || norm.exists; }
 
   // With one tap along an axis only every stride-th position is read: the others are left out.
   static std::int64_t skip(const Axis& a) { return a.low == a.high ? a.stride : 1; }
@@ -48,7 +51,7 @@ struct BandMaker {
     return is_direct ? 0 : span(row_count, column_count, channel_count);
   }
 
-  Band make(const TensorView& source, const BandBlock& block, float* buffer) const;
+  Band make(const TensorView& source, const BandBlock& block, float* buffer, BandNorm& with) const;
 };
 
 // How much of the output a band serves at once: whole rows if they fit, as many as fit.
@@ -72,12 +75,15 @@ inline BandSize choose_band(const BandMaker& maker, std::int64_t channels) {
 // One row of source positions first, first + skip, ...; those outside are zero.
 template <typename T>
 void pack_row(float* to, const T* source_row, const Axis& columns, std::int64_t first, std::int64_t extent,
-              std::int64_t channels, Range chosen) noexcept {
+              std::int64_t channels, Range chosen, const BandNorm& with) noexcept {
   const std::int64_t skip = BandMaker::skip(columns), count = chosen.end - chosen.begin;
   const std::int64_t begin = smaller(extent, larger(0, divide_up(-first, skip)));
   const std::int64_t end = larger(begin, smaller(extent, divide_up(columns.source - first, skip)));
   fill_zero(to, begin * count);
-  if (skip == 1 && count == channels) {
+  if (with.exists()) {
+    with.copy(to + begin * count, source_row + (first + begin * skip) * channels + chosen.begin, end - begin,
+              skip * channels, chosen);
+  } else if (skip == 1 && count == channels) {
     copy_to_f32(to + begin * count, source_row + (first + begin) * channels, (end - begin) * count);
   } else {
     for (std::int64_t j = begin; j < end; ++j) {
@@ -87,7 +93,7 @@ void pack_row(float* to, const T* source_row, const Axis& columns, std::int64_t 
   fill_zero(to + end * count, (extent - end) * count);
 }
 
-inline Band BandMaker::make(const TensorView& source, const BandBlock& block, float* buffer) const {
+inline Band BandMaker::make(const TensorView& source, const BandBlock& block, float* buffer, BandNorm& with) const {
   const std::int64_t first_row = block.rows.begin * rows.stride + rows.low;
   const std::int64_t first_column = block.columns.begin * columns.stride + columns.low;
   const std::int64_t source_row = columns.source * channels;
@@ -101,6 +107,7 @@ inline Band BandMaker::make(const TensorView& source, const BandBlock& block, fl
   const std::int64_t pixel = block.channels.end - block.channels.begin, row = column_extent * pixel;
   float* to = buffer;
   for (std::int64_t b = block.first_image; b < block.first_image + block.images; ++b) {
+    with.enter(b);
     for (std::int64_t i = 0; i < row_extent; ++i, to += row) {
       const std::int64_t h = first_row + i * skip(rows);
       if (h < 0 || h >= rows.source) {
@@ -110,7 +117,7 @@ inline Band BandMaker::make(const TensorView& source, const BandBlock& block, fl
       with_element(source.dtype, [&](auto element) {
         using T = decltype(element);
         pack_row(to, source.as<const T>() + (b * rows.source + h) * source_row, columns, first_column, column_extent,
-                 channels, block.channels);
+                 channels, block.channels, with);
       });
     }
   }

@@ -20,10 +20,11 @@ struct GatherPlan {
   std::int64_t row_count() const { return maker.rows.end - maker.rows.begin; }
   std::int64_t group_panels() const { return divide_up(out_group, panel_columns); }
   std::int64_t panel_count() const { return shape.groups * group_panels(); }
-  std::int64_t buffer_elements() const { return round_up(maker.elements(band.rows, band.columns, source_group), 16); }
+  std::int64_t band_elements() const { return round_up(maker.elements(band.rows, band.columns, source_group), 16); }
+  std::int64_t buffer_elements() const { return band_elements() + maker.norm.elements(); }
 };
 
-inline GatherPlan plan_gather(const ConvShape& s, bool is_backward, DType source) {
+inline GatherPlan plan_gather(const ConvShape& s, bool is_backward, DType source, const SourceNorm& norm = {}) {
   const auto axis = is_backward ? backward_axis : forward_axis;
   GatherPlan plan;
   plan.shape = s;
@@ -36,7 +37,8 @@ inline GatherPlan plan_gather(const ConvShape& s, bool is_backward, DType source
   maker.columns =
       is_backward ? axis(s, s.out_width, s.width, s.kernel_width) : axis(s, s.width, s.out_width, s.kernel_width);
   maker.channels = is_backward ? s.out_channels : s.channels;
-  maker.is_direct = source == DType::f32 && has_narrow_borders(maker.columns);
+  maker.norm = norm;
+  maker.is_direct = !maker.converts(source) && has_narrow_borders(maker.columns);
   maker.set_source(source, plan.outputs());
   plan.band = choose_band(maker, plan.source_group);
   return plan;
@@ -127,12 +129,20 @@ void gather_panel(const GatherWork& work, const GatherPanel& panel) noexcept {
   }
 }
 
+// What a gather is made of: the operands of a convolution without a norm, and those of the norm of its source, if any.
+struct GatherCall {
+  const Call& call;
+  Ending ending;
+  std::span<const TensorView> norm = {};
+};
+
 // Panels [panels.begin, panels.end) of output rows [rows.begin, rows.end), counted over all images. `panel_of` finds
 // the weights.
 template <typename B, typename PanelOf>
-void gather(const GatherPlan& plan, const Call& call, const Ending& ending, Range rows, Range panels, float* buffer,
+void gather(const GatherPlan& plan, const GatherCall& what, Range rows, Range panels, float* buffer,
             PanelOf&& panel_of) noexcept {
-  GatherWork work = {plan, call, ending, {}, {}};
+  GatherWork work = {plan, what.call, what.ending, {}, {}};
+  BandNorm norm(plan.maker.norm, what.norm, buffer + plan.band_elements());
   const std::int64_t row_count = plan.row_count();
   const Axis& row_axis = plan.maker.rows;
   const Axis& column_axis = plan.maker.columns;
@@ -149,7 +159,7 @@ void gather(const GatherPlan& plan, const Call& call, const Ending& ending, Rang
         if (panel.group != made_for) {
           made_for = panel.group;
           work.block.channels = {made_for * plan.source_group, (made_for + 1) * plan.source_group};
-          work.band = plan.maker.make(call.in[0], work.block, buffer);
+          work.band = plan.maker.make(what.call.in[0], work.block, buffer, norm);
         }
         gather_panel<B>(work, panel);
       }

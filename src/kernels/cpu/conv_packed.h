@@ -20,8 +20,8 @@ inline std::int64_t panels_at_once(const GatherPlan& plan) {
 }
 
 // A wide panel is halved where it serves few outputs.
-inline GatherPlan plan_packed(const ConvShape& s, bool is_backward, DType source) {
-  GatherPlan plan = plan_gather(s, is_backward, source);
+inline GatherPlan plan_packed(const ConvShape& s, bool is_backward, DType source, const SourceNorm& norm = {}) {
+  GatherPlan plan = plan_gather(s, is_backward, source, norm);
   if (packed_elements(plan) * 4 > kFewPacked && plan.outputs() <= kFewOutputs) plan.panel_columns = kLanes;
   return plan;
 }
@@ -88,7 +88,8 @@ void pack_panels(const GatherPlan& plan, const Call& call, Range panels, float* 
   });
 }
 
-inline void gather_packed(const GatherPlan& plan, const Call& call, const Ending& ending) noexcept {
+inline void gather_packed(const GatherPlan& plan, const GatherCall& what) noexcept {
+  const Call& call = what.call;
   const PackedWork work = carve_packed(plan, call.threads, call.workspace);
   const std::int64_t rows = plan.shape.batch * plan.row_count(), panels = plan.panel_count(),
                      step = panels_at_once(plan);
@@ -105,8 +106,8 @@ inline void gather_packed(const GatherPlan& plan, const Call& call, const Ending
     };
     parallel(grid.rows * grid.columns, [&](int thread, int) {
       const Range part = part_of(chosen.end - chosen.begin, thread % grid.columns, grid.columns);
-      gather<float>(plan, call, ending, part_of(rows, thread / grid.columns, grid.rows),
-                    {first + part.begin, first + part.end}, work.buffers + thread * plan.buffer_elements(), panel_of);
+      gather<float>(plan, what, part_of(rows, thread / grid.columns, grid.rows), {first + part.begin, first + part.end},
+                    work.buffers + thread * plan.buffer_elements(), panel_of);
     });
   }
 }

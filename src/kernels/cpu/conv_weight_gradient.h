@@ -15,8 +15,9 @@ struct WeightCall {
   const TensorView& out;  // (KH, KW, C/groups, O)
   std::byte* workspace = nullptr;
   int threads = 1;
-  bool adds = false;       // to what `out` holds
-  Rounding rounding = {};  // of a bf16 `out`
+  bool adds = false;                      // to what `out` holds
+  Rounding rounding = {};                 // of a bf16 `out`
+  std::span<const TensorView> norm = {};  // statistics and parameters of the norm of x, if it has one
 };
 
 struct WeightWork {
@@ -141,7 +142,7 @@ inline void add_panel(const WeightPart& part, const BandBlock& block, const Band
 }
 
 // All channels and panels of the part for one block of pixels.
-inline void add_block(const WeightPart& part, BandBlock& block, bool adds) noexcept {
+inline void add_block(const WeightPart& part, BandBlock& block, BandNorm& norm, bool adds) noexcept {
   const WeightPlan& plan = part.plan;
   const std::int64_t group_panels = plan.group_panels();
   for (std::int64_t first = part.panels.begin; first < part.panels.end;) {
@@ -149,7 +150,7 @@ inline void add_block(const WeightPart& part, BandBlock& block, bool adds) noexc
     const std::int64_t base = group * plan.shape.group_channels();
     for (std::int64_t channel = part.channels.begin; channel < part.channels.end; channel += plan.chunk) {
       block.channels = {base + channel, base + smaller(channel + plan.chunk, part.channels.end)};
-      const Band band = plan.maker.make(part.call.x, block, part.buffer);
+      const Band band = plan.maker.make(part.call.x, block, part.buffer, norm);
       for (std::int64_t panel = first; panel < end; ++panel) add_panel(part, block, band, panel, adds);
     }
     first = end;
@@ -160,6 +161,7 @@ inline void add_part(const WeightPart& part) noexcept {
   const WeightPlan& plan = part.plan;
   const std::int64_t height = plan.shape.out_height, width = plan.shape.out_width;
   BandBlock block;
+  BandNorm norm(plan.maker.norm, part.call.norm, part.buffer + round_up(plan.copied_elements(), 16));
   for (std::int64_t row = part.rows.begin; row < part.rows.end;) {
     const std::int64_t inside = row % height, left = part.rows.end - row;
     const std::int64_t count = smaller(smaller(plan.band.rows, height - inside), left);
@@ -168,7 +170,7 @@ inline void add_part(const WeightPart& part) noexcept {
     block.rows = {inside, inside + count};
     for (std::int64_t column = 0; column < width; column += plan.band.columns) {
       block.columns = {column, smaller(column + plan.band.columns, width)};
-      add_block(part, block, part.adds || row > part.rows.begin || column > 0);
+      add_block(part, block, norm, part.adds || row > part.rows.begin || column > 0);
     }
     row += block.images * count;
   }

@@ -56,7 +56,8 @@ struct WeightPlan : KernelState {
   // A thread's copies of what a block reads of x and dy.
   std::int64_t x_elements() const { return round_up(images * maker.elements(band.rows, band.columns, chunk), 16); }
   std::int64_t dy_elements() const { return packs_dy ? images * band.rows * band.columns * kTileColumns : 0; }
-  std::int64_t thread_elements() const { return x_elements() + dy_elements(); }
+  std::int64_t copied_elements() const { return x_elements() + dy_elements(); }
+  std::int64_t thread_elements() const { return round_up(copied_elements(), 16) + maker.norm.elements(); }
 
   // With few channels a tile takes the taps of a kernel row together: they lie side by side in a band that is padded.
   bool joins_taps() const {
@@ -89,16 +90,17 @@ inline void plan_weight_block(WeightPlan& plan) {
 }
 
 inline void plan_weight_gradient(WeightPlan& plan, const Attributes& attributes, const Type& x, const Type& dy,
-                                 const Type& dw, int threads) {
+                                 const Type& dw, int threads, const SourceNorm& norm = {}) {
   plan.shape = conv_shape(attributes, x.shape, dw.shape, dy.shape);
   const ConvShape& s = plan.shape;
   BandMaker& maker = plan.maker;
   maker.rows = forward_axis(s, s.height, s.out_height, s.kernel_height);
   maker.columns = forward_axis(s, s.width, s.out_width, s.kernel_width);
   maker.channels = s.channels;
+  maker.norm = norm;
   plan_weight_threads(plan, threads, dw.dtype);
   maker.set_source(x.dtype, s.batch * s.out_height * s.out_width);
-  maker.is_direct = x.dtype == DType::f32 && s.channels < kManyChannels && !plan.joins_taps();
+  maker.is_direct = !maker.converts(x.dtype) && s.channels < kManyChannels && !plan.joins_taps();
   plan.packs_dy = dy.dtype != DType::f32 || s.out_channels >= kManyChannels;
   plan.chunk = divide_up(s.group_channels(), plan.grid.rows);
   if (!maker.is_direct) plan.chunk = smaller(plan.chunk, kChunkChannels);

@@ -1,0 +1,70 @@
+// Forward convolution, of a tensor as it is or of one that is normalised on the way. Weights (KH, KW, C/groups, O) are
+// read as they lie: a row of output channels is what the inner loop wants.
+#pragma once
+
+#include "kernels/cpu/conv_depthwise.h"
+#include "kernels/cpu/conv_packed.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+struct ForwardState : KernelState {
+  GatherPlan plan;
+  Activation activation = Activation::none;
+};
+
+// Weights that a core's second-level cache does not hold are fetched panel by panel.
+inline bool packs(const ConvShape& s) { return s.taps() * s.group_channels() * s.out_channels * 4 > kMiB; }
+
+inline GatherPlan plan_forward(const KernelQuery& q, const SourceNorm& norm = {}) {
+  const ConvShape shape = conv_shape(*q.attributes, q.in[0].shape, q.in[1].shape, q.out[0].shape);
+  return (packs(shape) ? plan_packed : plan_gather)(shape, false, q.in[0].dtype, norm);
+}
+
+inline std::unique_ptr<KernelState> prepare_forward(const KernelQuery& q, const SourceNorm& norm = {}) {
+  auto state = std::make_unique<ForwardState>();
+  state->plan = plan_forward(q, norm);
+  state->activation = activation_of(q);
+  return state;
+}
+
+inline Bytes forward_workspace(const GatherPlan& plan, int threads) {
+  if (plan.shape.is_depthwise()) return 0;
+  return packs(plan.shape) ? carve_packed(plan, threads, nullptr).bytes : threads * plan.buffer_elements() * 4;
+}
+
+template <typename W>
+void run_gather(const GatherPlan& plan, const GatherCall& what) noexcept {
+  const Call& call = what.call;
+  const std::int64_t rows = plan.shape.batch * plan.row_count(), panels = plan.panel_count();
+  const ThreadGrid grid = choose_grid(rows, panels, call.threads);
+  const auto panel_of = [&](std::int64_t index) {
+    GatherPanel panel = panel_at(plan, index);
+    panel.weights = call.in[1].as<const W>() + panel.column;
+    panel.row = plan.out_channels;
+    return panel;
+  };
+  parallel(grid.rows * grid.columns, [&](int thread, int) {
+    float* buffer = reinterpret_cast<float*>(call.workspace) + thread * plan.buffer_elements();
+    gather<W>(plan, what, part_of(rows, thread / grid.columns, grid.rows),
+              part_of(panels, thread % grid.columns, grid.columns), buffer, panel_of);
+  });
+}
+
+// `norm` are the statistics and parameters of the source's norm, if it has one.
+inline Status run_forward(const KernelState& kernel_state, const Call& call,
+                          std::span<const TensorView> norm = {}) noexcept {
+  const auto& state = static_cast<const ForwardState&>(kernel_state);
+  const ConvShape& shape = state.plan.shape;
+  const GatherCall what = {
+      call, {.bias = call.in.size() == 3 ? &call.in[2] : nullptr, .activation = state.activation}, norm};
+  if (shape.is_depthwise()) {
+    depthwise_forward(shape, state.activation, call);
+  } else if (packs(shape)) {
+    gather_packed(state.plan, what);
+  } else {
+    with_element(call.in[1].dtype, [&](auto element) { run_gather<decltype(element)>(state.plan, what); });
+  }
+  return Status::good;
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA

@@ -1,0 +1,102 @@
+// What a convolution may do to its source while it copies a band of it: norm and rectifier by given statistics, so that
+// the normalised tensor is never stored. The arithmetic is that of 'normalize'.
+#pragma once
+
+#include "kernels/cpu/activation.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+struct SourceNorm {
+  bool exists = false;
+  std::int64_t groups = 0;  // 0: batch norm
+  Activation activation = Activation::none;
+  std::int64_t channels = 0;
+
+  std::int64_t row() const { return round_up(channels, 16); }
+  std::int64_t elements() const { return exists ? 3 * row() : 0; }  // of a thread's coefficients
+};
+
+inline SourceNorm source_norm(const Attributes& attributes, const Type& x) {
+  return {true, attributes.integer("norm_groups"), activation_of(attributes, "norm_activation"), x.shape[3]};
+}
+
+constexpr std::size_t kNormOperands = 4;  // mean, rstd, gamma, beta
+
+// The same call or query without the operands of the norm, which stand behind operand `first`.
+template <typename T>
+struct PlainOperands {
+  T in[3];
+  std::size_t count = 0;
+
+  PlainOperands(std::span<const T> all, std::size_t first) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i <= first || i > first + kNormOperands) in[count++] = all[i];
+    }
+  }
+  std::span<const T> span() const { return {in, count}; }
+};
+
+// One thread's coefficients; where statistics are a sample's own, they are made anew for every image.
+class BandNorm {
+ public:
+  // `operands` are empty without a norm.
+  BandNorm(const SourceNorm& norm, std::span<const TensorView> operands, float* scratch)
+      : norm_(norm), operands_(operands), mean_(scratch), scale_(scratch + norm.row()), beta_(scale_ + norm.row()) {}
+
+  bool exists() const { return norm_.exists; }
+
+  void enter(std::int64_t image) {
+    const std::int64_t wanted = norm_.groups == 0 ? 0 : image;
+    if (!norm_.exists || wanted == entered_) return;
+    entered_ = wanted;
+    const std::int64_t run = norm_.groups == 0 ? 1 : norm_.channels / norm_.groups, first = wanted * norm_.groups;
+    const float *mean = operands_[0].as<const float>() + first, *rstd = operands_[1].as<const float>() + first;
+    const float *gamma = operands_[2].as<const float>(), *beta = operands_[3].as<const float>();
+    for (std::int64_t c = 0; c < norm_.channels; ++c) {
+      mean_[c] = mean[c / run];
+      scale_[c] = rstd[c / run] * gamma[c];
+      beta_[c] = beta[c];
+    }
+  }
+
+  // Chosen channels of pixels that lie `step` elements apart, side by side.
+  template <typename T>
+  void copy(float* to, const T* from, std::int64_t pixels, std::int64_t step, Range channels) const noexcept {
+    with_activation(norm_.activation, [&](auto known) {
+      const std::int64_t count = channels.end - channels.begin;
+      std::int64_t c = 0;
+      for (; c + kLanes <= count; c += kLanes) {
+        copy_columns<decltype(known)::value>(to + c, from + c, pixels, step, count, channels.begin + c, AllLanes{});
+      }
+      if (c < count) {
+        copy_columns<decltype(known)::value>(to + c, from + c, pixels, step, count, channels.begin + c,
+                                             FirstLanes{static_cast<int>(count - c)});
+      }
+    });
+  }
+
+ private:
+  template <Activation kActivation, typename T, typename Lanes>
+  [[gnu::always_inline]] void copy_columns(float* to, const T* from, std::int64_t pixels, std::int64_t step,
+                                           std::int64_t row, std::int64_t channel, Lanes lanes) const {
+    const Vec mean = load(mean_ + channel, lanes), scale = load(scale_ + channel, lanes),
+              beta = load(beta_ + channel, lanes);
+    for (std::int64_t j = 0; j < pixels; ++j, to += row, from += step)
+      store(to, activate(kActivation, fma(sub(load(from, lanes), mean), scale, beta)), lanes);
+  }
+
+  const SourceNorm& norm_;
+  std::span<const TensorView> operands_;
+  float *mean_, *scale_, *beta_;
+  std::int64_t entered_ = -1;
+};
+
+// Operand `first` is a source with a norm.
+inline std::string refuse_norm_source(const KernelQuery& q, std::size_t first) {
+  for (std::size_t i = first + 1; i <= first + kNormOperands; ++i) {
+    if (q.in[i].dtype != DType::f32) return "serves f32 statistics and parameters only";
+  }
+  return refuse_unstored(q);
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA

@@ -35,6 +35,7 @@ bool descend_greedily(State& state, Bytes target, std::int64_t patience, const M
       if (taken == judged_at) return false;  // all were judged just now
       ranked.clear();
       for (const auto& move : moves(state)) {
+        if (!has_work()) return false;
         if (const double gain = gain_of(move); gain > 0) ranked.push_back({move, gain, taken});
       }
       std::make_heap(ranked.begin(), ranked.end());

@@ -22,7 +22,7 @@ constexpr std::int64_t kDiveWork = 2'500'000, kSweepWork = 7'000'000, kDeepenWor
 constexpr std::int64_t kMovesForATarget = 4;  // times that all moves are judged, about
 constexpr int kFewestTargets = 8;
 constexpr std::uint64_t kMostPairs = 512;  // tried for a target
-constexpr Bytes kNear = 2;                 // part of the smallest schedule's bytes
+constexpr Bytes kNear = 4;                 // part of the smallest schedule's bytes
 
 class FrontSearch {
  public:

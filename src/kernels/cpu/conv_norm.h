@@ -91,8 +91,9 @@ class BandNorm {
   std::int64_t entered_ = -1;
 };
 
-// Operand `first` is a source with a norm.
-inline std::string refuse_norm_source(const KernelQuery& q, std::size_t first) {
+// Operand `first` is a source with a norm, read by a convolution with such weights.
+inline std::string refuse_norm_source(const KernelQuery& q, std::size_t first, const Type& weights) {
+  if (weights.shape[2] == 1 && q.attributes->integer("groups") > 1) return "copies no bands of depthwise convolutions";
   for (std::size_t i = first + 1; i <= first + kNormOperands; ++i) {
     if (q.in[i].dtype != DType::f32) return "serves f32 statistics and parameters only";
   }

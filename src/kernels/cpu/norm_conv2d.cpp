@@ -4,10 +4,7 @@
 namespace thimble::kernels::THIMBLE_ISA::norm_conv2d_kernel {
 namespace {
 
-std::string refuse(const KernelQuery& q) {
-  if (q.in[5].shape[2] == 1 && q.attributes->integer("groups") > 1) return "copies no bands of depthwise convolutions";
-  return refuse_norm_source(q, 0);
-}
+std::string refuse(const KernelQuery& q) { return refuse_norm_source(q, 0, q.in[5]); }
 
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   const PlainOperands<Type> plain(q.in, 0);

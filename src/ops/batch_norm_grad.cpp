@@ -9,12 +9,12 @@ constexpr std::string_view kName = "batch_norm_grad";
 constexpr AttributeDef kAttributes[] = {kActivationAttribute};
 
 std::vector<Type> infer(const OpQuery& q) {
-  require_inputs(kName, q, 6, 6);
+  require_inputs(kName, q, 6, 7);
   require_norm_input(kName, q.in[0]);
   return infer_norm_grad(kName, q, 0);
 }
 
-constexpr InPlacePair kInPlace[] = {{0, 5}, {0, 0}};
+constexpr InPlacePair kInPlace[] = {{0, 5}, {0, 6}, {0, 0}};
 
 double flops(const OpQuery& q) { return 14.0 * static_cast<double>(q.in[0].shape.count()); }
 
@@ -31,21 +31,24 @@ std::vector<Example> examples() {
           example({6, 5}, {}),
           example({9, 3}, {{"activation", "relu"}}),
           example({7, 2, 3, 5}, {{"activation", "relu6"}}),
-          example({2, 4, 5, 33}, {{"activation", "relu"}})};
+          example({2, 4, 5, 33}, {{"activation", "relu"}}),
+          with_addend(example({2, 3, 4, 5}, {})),
+          with_addend(example({3, 2, 5, 17}, {{"activation", "relu"}}))};
 }
 
 }  // namespace
 
-extern constinit const OpDef def = {.name = kName,
-                                    .formula =
-                                        "dx = rstd * gamma * (d - mean(d) - n * mean(d n)), dgamma = sum d n, dbeta = "
-                                        "sum d; n = (x - mean) * rstd, d = dy masked",
-                                    .attributes = kAttributes,
-                                    .infer = infer,
-                                    .in_place = kInPlace,
-                                    .batch_coupled = true,
-                                    .flops = flops,
-                                    .reference = reference,
-                                    .examples = examples};
+extern constinit const OpDef def = {
+    .name = kName,
+    .formula =
+        "dx = (addend +) rstd * gamma * (d - mean(d) - n * mean(d n)), dgamma = sum d n, dbeta = "
+        "sum d; n = (x - mean) * rstd, d = dy masked",
+    .attributes = kAttributes,
+    .infer = infer,
+    .in_place = kInPlace,
+    .batch_coupled = true,
+    .flops = flops,
+    .reference = reference,
+    .examples = examples};
 
 }  // namespace thimble::ops::batch_norm_grad

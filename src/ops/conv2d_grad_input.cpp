@@ -1,5 +1,5 @@
-// Gradient of a convolution with respect to its input; also the transposed convolution of networks that decode, which
-// is the same function and has gradients of its own.
+// Gradient of a convolution with respect to its input, alone or added to another gradient; also the transposed
+// convolution of networks that decode, which is the same function and has gradients of its own.
 #include "ir/grad_builder.h"
 #include "ops/conv2d_shape.h"
 #include "ops/example_types.h"
@@ -12,7 +12,7 @@ constexpr AttributeDef kAttributes[] = {kStrideAttribute, kPaddingAttribute, kDi
                                         kGroupsAttribute, {"height"},        {"width"}};
 
 std::vector<Type> infer(const OpQuery& q) {
-  require_inputs(kName, q, 2, 2);
+  require_inputs(kName, q, 2, 3);
   const Type& dy = q.in[0];
   const Type& w = q.in[1];
   require_image(kName, "dy", dy);
@@ -22,8 +22,11 @@ std::vector<Type> infer(const OpQuery& q) {
                    w.shape[2] * integer_between(kName, q, "groups", 1, kMaxExtent)};
   require_image(kName, "dx", {dy.dtype, x});
   require_shape_for(kName, "dy", dy, conv2d_shape(kName, q, x, w.shape).y, q);
+  if (q.in.size() > 2) require_type(kName, "addend", q.in[2], {dy.dtype, x});
   return {{dy.dtype, x}};
 }
+
+constexpr InPlacePair kInPlace[] = {{0, 2}};
 
 // The function is linear in dy and in w. As it is the transpose of a convolution, its own transpose is that
 // convolution.
@@ -33,6 +36,7 @@ void gradient(GradBuilder& g) {
     attributes.set(name, g.attributes().integer(name));
   }
   if (g.wants(0)) g.give(0, g.apply("conv2d", {g.grad(), g.in(1)}, attributes));
+  if (g.input_count() > 2 && g.wants(2)) g.give(2, g.grad());
   if (!g.wants(1)) return;
   const Type w = g.type(g.in(1));
   attributes.set("kernel_height", w.shape[0]);
@@ -64,13 +68,17 @@ double element(const Conv2dShape& s, const Call& call, std::int64_t b, std::int6
   return sum;
 }
 
+void add_element(const Call& call, std::int64_t place, double sum) noexcept {
+  store(call.out[0], place, call.in.size() > 2 ? load(call.in[2], place) + sum : sum);
+}
+
 void reference(const OpQuery& q, const Call& call) noexcept {
   const Conv2dShape s = conv2d_shape(kName, q, call.out[0].shape, call.in[1].shape);
   for (std::int64_t b = 0; b < s.x[0]; ++b) {
     for (std::int64_t h = 0; h < s.x[1]; ++h) {
       for (std::int64_t w = 0; w < s.x[2]; ++w) {
         for (std::int64_t c = 0; c < s.x[3]; ++c)
-          store(call.out[0], offset_of(s.x, b, h, w, c), element(s, call, b, h, w, c));
+          add_element(call, offset_of(s.x, b, h, w, c), element(s, call, b, h, w, c));
       }
     }
   }
@@ -87,16 +95,21 @@ std::vector<Example> examples() {
       {{f32({1, 8, 9, 3}), f32({3, 3, 2, 3})}, {{"dilation", 2}, {"padding", 2}, {"height", 8}, {"width", 9}}},
       {{f32({1, 3, 3, 4}), f32({3, 2, 2, 4})},
        {{"dilation", 3}, {"padding", 1}, {"stride", 2}, {"groups", 2}, {"height", 9}, {"width", 7}}},
+      {{f32({2, 5, 4, 5}), f32({3, 3, 19, 5}), f32({2, 5, 4, 19})}, {{"padding", 1}, {"height", 5}, {"width", 4}}},
+      {{f32({1, 4, 3, 6}), f32({1, 1, 35, 6}), f32({1, 7, 6, 35})}, {{"stride", 2}, {"height", 7}, {"width", 6}}},
+      {{f32({2, 3, 4, 6}), f32({3, 3, 1, 6}), f32({2, 6, 7, 6})},
+       {{"groups", 6}, {"stride", 2}, {"padding", 1}, {"height", 6}, {"width", 7}}},
   };
 }
 
 }  // namespace
 
 extern constinit const OpDef def = {.name = kName,
-                                    .formula = "dx = sum over the windows that see x of dy * w",
+                                    .formula = "dx = (addend +) sum over the windows that see x of dy * w",
                                     .attributes = kAttributes,
                                     .infer = infer,
                                     .gradients = kGradients,
+                                    .in_place = kInPlace,
                                     .flops = flops,
                                     .reference = reference,
                                     .examples = examples};

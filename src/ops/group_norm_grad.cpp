@@ -9,12 +9,12 @@ constexpr std::string_view kName = "group_norm_grad";
 constexpr AttributeDef kAttributes[] = {{"groups"}, kActivationAttribute};
 
 std::vector<Type> infer(const OpQuery& q) {
-  require_inputs(kName, q, 6, 6);
+  require_inputs(kName, q, 6, 7);
   require_norm_input(kName, q.in[0]);
   return infer_norm_grad(kName, q, require_groups(kName, q, q.in[0]));
 }
 
-constexpr InPlacePair kInPlace[] = {{0, 5}, {0, 0}};
+constexpr InPlacePair kInPlace[] = {{0, 5}, {0, 6}, {0, 0}};
 
 double flops(const OpQuery& q) { return 16.0 * static_cast<double>(q.in[0].shape.count()); }
 
@@ -33,20 +33,23 @@ std::vector<Example> examples() {
           example({2, 4, 3, 3}, {{"groups", 3}}),
           example({4, 8}, {{"groups", 2}, {"activation", "relu"}}),
           example({3, 3, 2, 6}, {{"groups", 2}, {"activation", "relu6"}}),
-          example({2, 4, 4, 32}, {{"groups", 8}, {"activation", "relu"}})};
+          example({2, 4, 4, 32}, {{"groups", 8}, {"activation", "relu"}}),
+          with_addend(example({2, 3, 4, 6}, {{"groups", 3}})),
+          with_addend(example({3, 5, 2, 20}, {{"groups", 4}, {"activation", "relu"}}))};
 }
 
 }  // namespace
 
-extern constinit const OpDef def = {.name = kName,
-                                    .formula =
-                                        "dx = rstd * (d gamma - mean(d gamma) - n * mean(d gamma n)), dgamma = sum d "
-                                        "n, dbeta = sum d; n = (x - mean) * rstd",
-                                    .attributes = kAttributes,
-                                    .infer = infer,
-                                    .in_place = kInPlace,
-                                    .flops = flops,
-                                    .reference = reference,
-                                    .examples = examples};
+extern constinit const OpDef def = {
+    .name = kName,
+    .formula =
+        "dx = (addend +) rstd * (d gamma - mean(d gamma) - n * mean(d gamma n)), dgamma = sum d "
+        "n, dbeta = sum d; n = (x - mean) * rstd",
+    .attributes = kAttributes,
+    .infer = infer,
+    .in_place = kInPlace,
+    .flops = flops,
+    .reference = reference,
+    .examples = examples};
 
 }  // namespace thimble::ops::group_norm_grad

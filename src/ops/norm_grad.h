@@ -1,4 +1,5 @@
-// Backward of batch norm and group norm. Inputs x, mean, rstd, gamma, beta, dy; outputs dx, dgamma, dbeta.
+// Backward of batch norm and group norm. Inputs x, mean, rstd, gamma, beta, dy and, where dx is to be added to another
+// gradient, that; outputs dx, dgamma, dbeta.
 #pragma once
 
 #include "ops/norm.h"
@@ -12,6 +13,7 @@ inline std::vector<Type> infer_norm_grad(std::string_view op, const OpQuery& q, 
   require_channel_vector(op, "gamma", q.in[3], x);
   require_channel_vector(op, "beta", q.in[4], x);
   require_type(op, "dy", q.in[5], x);
+  if (q.in.size() > 6) require_type(op, "addend", q.in[6], x);
   require_activation(op, q);
   return {x, q.in[3], q.in[4]};
 }
@@ -23,6 +25,12 @@ inline void give_norm_gradients(GradBuilder& g, std::string_view op, const Attri
   for (int k = 0; k < 3; ++k) {
     if (g.wants(k)) g.give(k, d[static_cast<std::size_t>(k)]);
   }
+}
+
+// The example of a gradient that is added to another.
+inline Example with_addend(Example example) {
+  example.in.push_back(example.in[0]);
+  return example;
 }
 
 // With n the normalized x and d = dy where the rectifier let it pass:
@@ -55,7 +63,7 @@ inline void norm_grad_reference(const OpQuery& q, const Call& call, std::int64_t
     });
     for_each_index(patch, [&](std::int64_t i) {
       const double dx = load(n.rstd, p) * (scaled(i) - (sum + n.centered(i) * product_sum) / patch.count());
-      store(call.out[0], i, dx);
+      store(call.out[0], i, call.in.size() > 6 ? load(call.in[6], i) + dx : dx);
     });
   }
 }

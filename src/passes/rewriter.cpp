@@ -39,8 +39,12 @@ void Rewriter::copy_sources() {
 NodeId Rewriter::copy_node(NodeId old) { return copy_node(old, old_.node(old).attributes); }
 
 NodeId Rewriter::copy_node(NodeId old, const Attributes& attributes) {
+  return copy_node(old, attributes, mapped(old_.node(old).inputs));
+}
+
+NodeId Rewriter::copy_node(NodeId old, const Attributes& attributes, const std::vector<ValueId>& inputs) {
   const Node& node = old_.node(old);
-  const NodeId id = new_.add_node(node.op->name, mapped(node.inputs), attributes, old_.value(node.outputs[0]).name);
+  const NodeId id = new_.add_node(node.op->name, inputs, attributes, old_.value(node.outputs[0]).name);
   for (std::size_t k = 0; k < node.outputs.size(); ++k) {
     const Value& value = old_.value(node.outputs[k]);
     const ValueId output = new_.node(id).outputs[k];

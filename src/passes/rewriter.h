@@ -20,8 +20,9 @@ class Rewriter {
   ValueId copy_source(ValueId old);
   void copy_sources();           // all of them
   NodeId copy_node(NodeId old);  // inputs mapped, outputs renamed to what they were called
-  // As copy_node but with other attributes.
+  // As copy_node but with other attributes, and with other inputs of the new graph.
   NodeId copy_node(NodeId old, const Attributes& attributes);
+  NodeId copy_node(NodeId old, const Attributes& attributes, const std::vector<ValueId>& inputs);
 
   Graph take() { return std::move(new_); }
 

@@ -34,7 +34,7 @@ FlatGraph::FlatGraph(const Selected& selected) {
     for (const ValueId output : node.outputs) operands.push_back(output.index);
     flat.first_pair = static_cast<std::int32_t>(pairs.size());
     for (const InPlacePair& pair : node.op->in_place) {
-      if (pair.output >= static_cast<int>(node.outputs.size())) continue;
+      if (pair.output >= flat.output_count || pair.input >= flat.input_count) continue;
       pairs.push_back(pair);
       const ValueId before = node.inputs[static_cast<std::size_t>(pair.input)];
       if (node.op->is_update) values[static_cast<std::size_t>(before.index)].is_overwritten = true;

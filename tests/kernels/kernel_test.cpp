@@ -134,9 +134,8 @@ std::vector<std::vector<InPlacePair>> in_place_setups(const OpCase& c) {
   const std::vector<Type> out = c.out();
   std::vector<InPlacePair> pairs;
   for (const InPlacePair& pair : c.op->in_place) {
-    const auto output = static_cast<std::size_t>(pair.output);
-    if (output < out.size() && out[output].bytes() == c.in[static_cast<std::size_t>(pair.input)].bytes())
-      pairs.push_back(pair);
+    const auto output = static_cast<std::size_t>(pair.output), input = static_cast<std::size_t>(pair.input);
+    if (output < out.size() && input < c.in.size() && out[output].bytes() == c.in[input].bytes()) pairs.push_back(pair);
   }
   if (c.op->is_view) pairs.push_back({0, 0});
   if (!pairs.empty() && c.op->is_update) return {pairs};

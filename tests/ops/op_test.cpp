@@ -204,7 +204,9 @@ TEST_P(InPlaceTest, InPlaceEqualsOutOfPlaceBitForBit) {
     std::vector<std::vector<InPlacePair>> choices;
     std::vector<InPlacePair> together;
     for (const InPlacePair& pair : op().in_place) {
-      if (static_cast<std::size_t>(pair.output) >= expected.size()) continue;  // this use has no such output
+      // This use may have no such operand.
+      if (static_cast<std::size_t>(pair.output) >= expected.size()) continue;
+      if (static_cast<std::size_t>(pair.input) >= in.size()) continue;
       ASSERT_EQ(to_text(expected[static_cast<std::size_t>(pair.output)].type),
                 to_text(c.in[static_cast<std::size_t>(pair.input)]));
       choices.push_back({pair});

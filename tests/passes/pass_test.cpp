@@ -57,7 +57,7 @@ const Pass& find_pass(const std::string& name) {
   static const Pass* const kAll[] = {
       &passes::kSimplify,       &passes::kFuseNormActivation, &passes::kFuseConvActivation, &passes::kFuseAddActivation,
       &passes::kBf16Storage,    &passes::kSparseParameters,   &passes::kSplitNorms,         &passes::kFlattenConcats,
-      &passes::kFuseAccumulate, &passes::kFuseNormalize,      &passes::kRemoveDeadNodes};
+      &passes::kFuseAccumulate, &passes::kFuseGradientSum,    &passes::kFuseNormalize,      &passes::kRemoveDeadNodes};
   for (const Pass* pass : kAll) {
     if (pass->name == name) return *pass;
   }

@@ -79,8 +79,7 @@ Status run(const KernelState& base, const Call& call) noexcept {
   });
   finish_sums(space, call);
   parallel(space.threads, [&](int thread, int count) {
-    gradient_range(m, x, dy, call.out[0], activation, elements_of(m, thread, count), space.coefficients, space.slope,
-                   space.level);
+    gradient_range(m, call, activation, elements_of(m, thread, count), space.coefficients, space.slope, space.level);
   });
   return Status::good;
 }

@@ -1,4 +1,5 @@
-// Gradient of a convolution with respect to its input: a gather from dy with the weights transposed.
+// Gradient of a convolution with respect to its input, alone or added to another gradient: a gather from dy with the
+// weights transposed.
 #include "kernels/cpu/conv_depthwise.h"
 #include "kernels/cpu/conv_packed.h"
 
@@ -29,7 +30,7 @@ Status run(const KernelState& state, const Call& call) noexcept {
   if (plan.shape.is_depthwise()) {
     depthwise_grad_input(plan.shape, call);
   } else {
-    gather_packed(plan, {.call = call, .ending = {}});
+    gather_packed(plan, {.call = call, .ending = {.addend = call.in.size() == 3 ? &call.in[2] : nullptr}});
   }
   return Status::good;
 }

@@ -83,13 +83,15 @@ inline void depthwise_forward(const ConvShape& s, Activation activation, const C
 }
 
 template <typename Y, typename W>
-void depthwise_grad_input(const ConvShape& s, const Y* dy, const W* w, Y* dx, Range rows) noexcept {
+void depthwise_grad_input(const ConvShape& s, const Y* dy, const W* w, const Y* addend, Y* dx, Range rows) noexcept {
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     const Y* image = dy + row / s.height * s.out_height * s.out_width * s.channels;
     for (std::int64_t column = 0; column < s.width; ++column) {
-      Y* out = dx + (row * s.width + column) * s.channels;
+      const std::int64_t place = (row * s.width + column) * s.channels;
       for_channels(s.channels, [&](std::int64_t c, auto lanes) {
-        store_first(out + c, depthwise_sum_back(s, image + c, w + c, row % s.height, column, lanes), lanes.count);
+        Vec sum = depthwise_sum_back(s, image + c, w + c, row % s.height, column, lanes);
+        if (addend != nullptr) sum = add(load_first(addend + place + c, lanes.count), sum);
+        store_first(dx + place + c, sum, lanes.count);
       });
     }
   }
@@ -100,8 +102,9 @@ inline void depthwise_grad_input(const ConvShape& s, const Call& call) noexcept 
     with_element(call.in[0].dtype, [&](auto y) {
       with_element(call.in[1].dtype, [&](auto w) {
         using Y = decltype(y);
-        depthwise_grad_input(s, call.in[0].as<const Y>(), call.in[1].as<const decltype(w)>(), call.out[0].as<Y>(),
-                             {begin, end});
+        const Y* addend = call.in.size() == 3 ? call.in[2].as<const Y>() : nullptr;
+        depthwise_grad_input(s, call.in[0].as<const Y>(), call.in[1].as<const decltype(w)>(), addend,
+                             call.out[0].as<Y>(), {begin, end});
       });
     });
   });

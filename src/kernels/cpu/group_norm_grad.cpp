@@ -128,8 +128,7 @@ class Gradient {
   void map_item(std::int64_t item, int thread, std::int64_t first_part) const {
     const ThreadSpace& own = space_.threads[thread];
     fill_slopes(item, own, first_part);
-    gradient_range(m_, call_.in[0], call_.in[5], call_.out[0], activation_, plan_.elements(item), own.coefficients,
-                   own.slope, own.level);
+    gradient_range(m_, call_, activation_, plan_.elements(item), own.coefficients, own.slope, own.level);
   }
 
   void store_parameters() const {

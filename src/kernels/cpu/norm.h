@@ -83,12 +83,13 @@ struct GradientTerms {
   }
 };
 
-// dx = scale * dy + slope * (x - mean) + level, where slope and level carry the sums. Reads an element before it writes
-// it, so that dx may lie over dy or x.
-template <typename T, Activation kActivation>
+// dx = scale * dy + slope * (x - mean) + level, where slope and level carry the sums, alone or added to another
+// gradient. Reads an element before it writes it, so that dx may lie over any of its operands.
+template <typename T, Activation kActivation, bool kAdds>
 struct GradientMap {
   const T* x;
   const T* dy;
+  const T* addend;
   T* dx;
   Coefficients from;
   const float *slope, *level;  // (width)
@@ -105,11 +106,14 @@ struct GradientMap {
     const Vec distance = sub(load(x + index, lanes), panel.mean);
     const Vec before = fma(distance, panel.scale, panel.beta);
     const Vec gradient = where_active(kActivation, before, load(dy + index, lanes));
-    store(dx + index, fma(panel.scale, gradient, fma(panel.slope, distance, panel.level)), lanes);
+    Vec result = fma(panel.scale, gradient, fma(panel.slope, distance, panel.level));
+    if constexpr (kAdds) result = add(load(addend + index, lanes), result);
+    store(dx + index, result, lanes);
   }
   [[gnu::always_inline]] void fetch_ahead(std::int64_t index) const {
     fetch(x + index);
     fetch(dy + index);
+    if constexpr (kAdds) fetch(addend + index);
   }
 };
 
@@ -147,14 +151,19 @@ static inline void gradient_sums(const Matrix& m, const TensorView& x, const Ten
   gather_folds(m, sums.second);
 }
 
-static inline void gradient_range(const Matrix& m, const TensorView& x, const TensorView& dy, const TensorView& dx,
-                                  Activation activation, Range elements, const Coefficients& from, const float* slope,
-                                  const float* level) {
-  with_norm(x.dtype, activation, [&](auto element, auto known) {
+// Operands of a norm's gradient: x, mean, rstd, gamma, beta, dy and, where the gradient is added to another, that.
+static inline void gradient_range(const Matrix& m, const Call& call, Activation activation, Range elements,
+                                  const Coefficients& from, const float* slope, const float* level) {
+  with_norm(call.in[0].dtype, activation, [&](auto element, auto known) {
     using T = decltype(element);
-    map_columns(
-        m, elements,
-        GradientMap<T, decltype(known)::value>{x.as<const T>(), dy.as<const T>(), dx.as<T>(), from, slope, level});
+    const T *x = call.in[0].as<const T>(), *dy = call.in[5].as<const T>();
+    T* dx = call.out[0].as<T>();
+    if (call.in.size() == 7) {
+      const T* addend = call.in[6].as<const T>();
+      map_columns(m, elements, GradientMap<T, decltype(known)::value, true>{x, dy, addend, dx, from, slope, level});
+    } else {
+      map_columns(m, elements, GradientMap<T, decltype(known)::value, false>{x, dy, nullptr, dx, from, slope, level});
+    }
   });
 }
 

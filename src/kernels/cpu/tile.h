@@ -31,7 +31,8 @@ struct TileWork {
   // The first row of the tile sees nothing of the first inner step, the last row nothing of the last: the border of a
   // padded map.
   bool skips_first = false, skips_last = false;
-  bool adds = false;  // to what c holds; else c is overwritten
+  bool adds = false;              // to what c holds; else c is overwritten
+  const float* addend = nullptr;  // what is added instead of c, laid out as c is
 };
 
 using TileFunction = void (*)(const TileWork&) noexcept;
@@ -121,7 +122,7 @@ THIMBLE_INLINE void end_sums(TileSums<kRows, kVectors>& sums, const TileWork& t)
     float* c = t.c + r * t.c_row;
     if (t.adds) {
       Vec total[kVectors];
-      load_row(total, c, t.last_lanes);
+      load_row(total, t.addend == nullptr ? c : t.addend + r * t.c_row, t.last_lanes);
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) sums[r][v] = add(total[v], sums[r][v]);
     }

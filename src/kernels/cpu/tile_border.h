@@ -49,22 +49,26 @@ void transpose_to_f32(float* to, std::int64_t to_row, const T* from, std::int64_
 struct Ending {
   const TensorView* bias = nullptr;  // one element a column; null: none
   Activation activation = Activation::none;
+  const TensorView* addend = nullptr;  // shaped like the output; null: none
 };
 
-// `sums` (rows, kTileColumns) to out; `column` is the first column's place in the bias.
+// `sums` (rows, kTileColumns) to element `place` of `out`; `column` is the first column's place in the bias.
 template <typename Out>
 void finish_tile(const float* sums, const Ending& ending, std::int64_t column, std::int64_t rows, std::int64_t columns,
-                 Out* out, std::int64_t out_row) noexcept {
+                 Out* out, std::int64_t place, std::int64_t out_row) noexcept {
   alignas(64) float offset[kTileColumns] = {};
   if (ending.bias != nullptr) {
     with_element(ending.bias->dtype, [&](auto element) {
       copy_to_f32(offset, ending.bias->as<const decltype(element)>() + column, columns);
     });
   }
-  for (std::int64_t r = 0; r < rows; ++r, sums += kTileColumns, out += out_row) {
+  const Out* addend = ending.addend == nullptr ? nullptr : ending.addend->as<const Out>();
+  for (std::int64_t r = 0; r < rows; ++r, sums += kTileColumns, place += out_row) {
     for (std::int64_t n = 0; n < columns; n += kLanes) {
-      const Vec sum = add(load(sums + n), load(offset + n));
-      store_first(out + n, activate(ending.activation, sum), static_cast<int>(smaller(kLanes, columns - n)));
+      const auto lanes = static_cast<int>(smaller(kLanes, columns - n));
+      Vec sum = add(load(sums + n), load(offset + n));
+      if (addend != nullptr) sum = add(load_first(addend + place + n, lanes), sum);
+      store_first(out + place + n, activate(ending.activation, sum), lanes);
     }
   }
 }
@@ -101,10 +105,14 @@ void run_tiles_to(const TensorView& out, const Ending& ending, const TileWork& s
     TileWork t = tile_of(strip, border, begin, end, rows);
     t.c = is_direct ? out.as<float>() + place : sums;
     t.c_row = is_direct ? out_row : kTileColumns;
+    if (is_direct && ending.addend != nullptr) {
+      t.adds = true;
+      t.addend = ending.addend->as<const float>() + place;
+    }
     run_tile<B, kColumns>(t, end - begin, columns);
     if (is_direct) return;
     with_element(out.dtype, [&](auto element) {
-      finish_tile(sums, ending, column, end - begin, columns, out.as<decltype(element)>() + place, out_row);
+      finish_tile(sums, ending, column, end - begin, columns, out.as<decltype(element)>(), place, out_row);
     });
   });
 }

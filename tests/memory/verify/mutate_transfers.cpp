@@ -104,10 +104,15 @@ bool move_fewer_bytes(RealPlan& plan, Dice& dice) {
 }
 
 bool swap_file_ends(RealPlan& plan, Dice& dice) {
-  PlannedTransfer *a = pick_transfer(plan, dice), *b = pick_transfer(plan, dice);
-  if (a == nullptr || b == nullptr || a->spill == b->spill || a->spill.bytes != b->spill.bytes) return false;
-  std::swap(a->spill, b->spill);
-  return true;
+  constexpr int kTries = 16;  // a pair of one size is rare
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    PlannedTransfer *a = pick_transfer(plan, dice), *b = pick_transfer(plan, dice);
+    if (a == nullptr || b == nullptr) return false;
+    if (a->spill == b->spill || a->spill.bytes != b->spill.bytes) continue;
+    std::swap(a->spill, b->spill);
+    return true;
+  }
+  return false;
 }
 
 // A step between start and wait writes, or has its workspace, where bytes are on their way.

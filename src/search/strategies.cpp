@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "search/best_segments.h"
+#include "search/dense_values.h"
 #include "search/eviction.h"
 #include "search/segments.h"
 
@@ -94,7 +95,10 @@ std::vector<Strategy> named_strategies(const Scheduler& scheduler, Recompute fam
     add(chen_strategies(scheduler, large));
     add(recursive_strategies(scheduler, large));
   }
-  if (family == Recompute::automatic) add(best_segments(scheduler, large));
+  if (family == Recompute::automatic) {
+    add(best_segments(scheduler, large));
+    add(dense_strategies(scheduler, large));
+  }
   if (wants(Recompute::sage)) add(eviction_strategies(scheduler, large, Recompute::sage));
   if (wants(Recompute::greedy)) add(eviction_strategies(scheduler, large, Recompute::greedy));
   add_second_passes(scheduler, strategies);

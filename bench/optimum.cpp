@@ -178,7 +178,11 @@ std::string node_json(const Selected& selected, NodeId id) {
   json.boolean("update", node.op->is_update);
   json.raw("inputs", ids(node.inputs));
   json.raw("outputs", ids(node.outputs));
-  json.raw("in_place", list_of(node.op->in_place, [](const InPlacePair& pair) {
+  std::vector<InPlacePair> pairs(node.op->in_place.begin(), node.op->in_place.end());
+  std::erase_if(pairs, [&](const InPlacePair& pair) {  // this use may have no such operand
+    return pair.output >= static_cast<int>(node.outputs.size()) || pair.input >= static_cast<int>(node.inputs.size());
+  });
+  json.raw("in_place", list_of(pairs, [](const InPlacePair& pair) {
              return "[" + std::to_string(pair.output) + "," + std::to_string(pair.input) + "]";
            }));
   return json.to_string();

@@ -1,5 +1,7 @@
 #include "report/train_log.h"
 
+#include <algorithm>
+
 #include "report/plan_report.h"
 #include "report/table.h"
 
@@ -113,6 +115,9 @@ void TrainLog::print_closing(const TrainResult& result) {
   if (has_changed) print_segments(out_, result.segments);
   std::fprintf(out_, "%s iterations, loss %.4f", with_commas(result.iterations).c_str(), result.train_loss);
   if (result.samples_per_second > 0) std::fprintf(out_, ", %.1f samples/s", result.samples_per_second);
+  if (const TransferTimes& t = result.transfers; t.moving_seconds > 0)
+    std::fprintf(out_, ", %.0f %% of transfers overlapped",
+                 100 * std::max(0.0, 1 - t.waiting_seconds / t.moving_seconds));
   if (result.test_accuracy) std::fprintf(out_, ", test accuracy %.2f %%%s", 100 * *result.test_accuracy, counted_);
   std::fprintf(out_, "\n");
   if (!result.checkpoint.empty()) std::fprintf(out_, "newest checkpoint: %s\n", result.checkpoint.c_str());
@@ -146,6 +151,8 @@ void write_train_json(JsonWriter& json, const PlanFigures& figures, const TrainR
   json.integer("peak_rss_bytes", result.peak_resident_bytes);
   write_segments(json, result.segments);
   json.number("samples_per_second", result.samples_per_second);
+  json.number("transfer_seconds", result.transfers.moving_seconds);
+  json.number("transfer_wait_seconds", result.transfers.waiting_seconds);
   json.integer("iterations", result.iterations);
   json.number("train_loss", result.train_loss);
   result.test_accuracy ? json.number("test_accuracy", *result.test_accuracy) : json.null("test_accuracy");

@@ -17,6 +17,11 @@ struct BoundTransfer {
   Bytes offset = 0;  // in the file
 };
 
+// How long the thread moved bytes, and how long steps waited for it: what did not wait was overlapped.
+struct TransferTimes {
+  double moving_seconds = 0, waiting_seconds = 0;
+};
+
 class Mover {
  public:
   // `most`: transfers that may wait their turn at once; a start beyond that waits for room.
@@ -30,10 +35,13 @@ class Mover {
   // Until that number, and so all before it, are done. Failed as soon as any transfer ever was.
   Status wait(std::uint64_t number) noexcept;
 
+  TransferTimes times() noexcept;
   std::uint64_t started() const noexcept { return started_; }  // by the thread that starts them
   SpillFile& file() const { return file_; }
 
  private:
+  template <typename Ready>
+  void wait_until(std::unique_lock<std::mutex>& lock, Ready&& is_ready) noexcept;
   void serve() noexcept;
 
   SpillFile& file_;
@@ -41,6 +49,7 @@ class Mover {
   std::mutex mutex_;
   std::condition_variable has_work_, has_done_;
   std::uint64_t started_ = 0, done_ = 0;
+  TransferTimes times_;
   Status status_ = Status::good;
   bool ends_ = false;
   std::thread thread_;  // last: it uses all of the above

@@ -12,6 +12,7 @@
 #include "compile/compile.h"
 #include "data/loader.h"
 #include "run/arena.h"
+#include "run/mover.h"
 #include "run/program.h"
 #include "train/state_view.h"
 
@@ -38,6 +39,8 @@ class Session {
   Bytes arena_bytes() const { return arena_.bytes(); }
   Bytes promised_bytes() const { return promised_bytes_; }  // arena and reserve
   const SpillFile* spill() const { return spill_.get(); }   // null if the plan has none
+
+  TransferTimes transfer_times() const { return mover_ ? mover_->times() : TransferTimes{}; }  // of the run so far
 
   // The whole test split in order, in batches of the size that evaluation was planned for.
   LoaderOptions evaluation_batches(int threads) const;

@@ -10,6 +10,7 @@
 #include "compile/compile.h"
 #include "data/augment.h"
 #include "data/dataset.h"
+#include "run/mover.h"
 #include "train/budget_control.h"
 #include "train/learning_rate.h"
 
@@ -96,6 +97,7 @@ struct TrainResult {
   Bytes peak_resident_bytes = 0;
   std::vector<BudgetSegment> segments;  // one, and another for every change of budget; at most the last 1,000
   double samples_per_second = 0;        // of the training iterations, without evaluation and checkpoints
+  TransferTimes transfers;              // between arena and spill file, of the whole run
   std::int64_t iterations = 0;
   double train_loss = 0;  // mean of the last 100 iterations or fewer
   std::optional<double> test_accuracy;

@@ -65,6 +65,7 @@ void Trainer::run(TrainResult& result) {
   for (const BudgetSegment& segment : result.segments)
     result.peak_resident_bytes = std::max(result.peak_resident_bytes, segment.peak_bytes.value_or(0));
   result.samples_per_second = seconds_ > 0 ? static_cast<double>(samples_) / seconds_ : 0;
+  result.transfers = session_.transfer_times();
   result.iterations = state_.iteration;
   result.train_loss = recent_loss_.mean(state_.train_loss);
   result.test_accuracy = test_accuracy_;

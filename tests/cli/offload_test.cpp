@@ -42,6 +42,7 @@ TEST(CliOffload, HoldsABudgetThatIsTooSmallWithoutItAndChangesNothing) {
   EXPECT_LE(facts["peak_rss_bytes"], budget);
   EXPECT_GT(facts["spill_bytes"], 0);
   EXPECT_GE(facts["moved_bytes"], facts["spill_bytes"]);
+  EXPECT_GT(facts["transfer_seconds"], 0);
   EXPECT_TRUE(contains(facts["levers"].dump(), "offload")) << facts["levers"];
   const std::string plain = read_file(checkpoint_path(folder / "plain", 4, "state.safetensors"));
   EXPECT_FALSE(plain.empty());

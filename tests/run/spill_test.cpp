@@ -142,6 +142,11 @@ TEST_P(Spill, MovesInTheOrderOfTheStarts) {
   EXPECT_EQ(mover.started(), 16U);
   ASSERT_EQ(mover.wait(16), Status::good);
   EXPECT_EQ(targets, sources);
+  EXPECT_GT(mover.times().moving_seconds, 0);
+  // All is done: who waits now waits no more.
+  const double waited = mover.times().waiting_seconds;
+  ASSERT_EQ(mover.wait(16), Status::good);
+  EXPECT_EQ(mover.times().waiting_seconds, waited);
 }
 
 TEST_P(Spill, FailsEveryWaitAfterAFailure) {

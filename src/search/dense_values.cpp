@@ -8,7 +8,6 @@ namespace thimble {
 namespace {
 
 constexpr Bytes kParts = 32;
-constexpr std::size_t kStrides[] = {0, 1, 2, 3, 4, 6, 8};  // from one separator that is kept to the next; 0: none is
 
 class DenseValues {
  public:
@@ -65,17 +64,14 @@ class DenseValues {
 
 std::vector<Strategy> dense_strategies(const Scheduler& scheduler, const std::vector<ValueId>& large) {
   const DenseValues values(scheduler, large);
-  const ForwardPass pass(scheduler, large);
-  const std::vector<ValueId>& separators = pass.separators();
   std::vector<Strategy> strategies;
-  for (const std::size_t stride : kStrides) {
-    if (stride > 1 && stride >= separators.size()) break;
-    std::vector<ValueId> cuts;
-    for (std::size_t c = stride; c > 0 && c <= separators.size(); c += stride) cuts.push_back(separators[c - 1]);
+  const auto add = [&](std::size_t stride, const std::vector<ValueId>& cuts) {
     const std::string name = "dense " + std::to_string(stride) + " ";
     values.add(Keep::retain, cuts, name, strategies);
     values.add(Keep::transient, cuts, name + "cheap ", strategies);
-  }
+  };
+  add(0, {});
+  for (const auto& [stride, cuts] : ForwardPass(scheduler, large).even_cuts()) add(stride, cuts);
   return strategies;
 }
 

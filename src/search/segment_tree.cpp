@@ -103,6 +103,17 @@ ForwardPass::ForwardPass(const Scheduler& scheduler, const std::vector<ValueId>&
   }
 }
 
+std::vector<ForwardPass::EvenCuts> ForwardPass::even_cuts() const {
+  std::vector<EvenCuts> all;
+  for (const std::size_t stride : {1U, 2U, 3U, 4U, 6U, 8U}) {
+    if (stride > 1 && stride >= separators_.size()) break;
+    EvenCuts even{stride, {}};
+    for (std::size_t c = stride - 1; c < separators_.size(); c += stride) even.cuts.push_back(separators_[c]);
+    all.push_back(std::move(even));
+  }
+  return all;
+}
+
 bool ForwardPass::is_separator(ValueId value) const {
   const auto block = static_cast<std::size_t>(block_of(value));
   return block < separators_.size() && separators_[block] == value;

@@ -12,12 +12,19 @@ namespace thimble {
 // just been made. Block j ends with separator j; the last block follows the last separator.
 class ForwardPass {
  public:
+  struct EvenCuts {
+    std::size_t stride = 0;
+    std::vector<ValueId> cuts;  // every so-many-th separator
+  };
+
   ForwardPass(const Scheduler& scheduler, const std::vector<ValueId>& large);
 
   const std::vector<ValueId>& separators() const { return separators_; }
   std::int32_t block_count() const { return static_cast<std::int32_t>(separators_.size()) + 1; }
   std::int32_t block_of(ValueId value) const { return block_[static_cast<std::size_t>(value.index)]; }
   bool is_separator(ValueId value) const;
+  // For strides from one to eight, as far as there are separators for them.
+  std::vector<EvenCuts> even_cuts() const;
 
   // The steps of backward by the block whose values they read; one that reads none goes with the step before it.
   std::vector<std::vector<NodeId>> backward_by_block() const;

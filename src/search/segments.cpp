@@ -18,12 +18,10 @@ Holding all_retained(const Scheduler& scheduler, const std::vector<ValueId>& lar
 
 std::vector<Strategy> block_strategies(const Scheduler& scheduler, const std::vector<ValueId>& large) {
   const ForwardPass pass(scheduler, large);
-  const std::vector<ValueId>& cuts = pass.separators();
   std::vector<Strategy> strategies;
-  for (const std::size_t stride : {1U, 2U, 3U, 4U, 6U, 8U}) {
-    if (stride > 1 && stride >= cuts.size()) break;
+  for (const auto& [stride, cuts] : pass.even_cuts()) {
     Strategy strategy{"block " + std::to_string(stride), Recompute::block, all_retained(scheduler, large)};
-    for (std::size_t c = stride - 1; c < cuts.size(); c += stride) strategy.holding.mode(cuts[c]) = Keep::keep;
+    for (const ValueId cut : cuts) strategy.holding.mode(cut) = Keep::keep;
     Strategy lean{strategy.name + " cheap", Recompute::block, strategy.holding};
     for (const ValueId value : large) {
       Keep& mode = lean.holding.mode(value);

@@ -22,7 +22,7 @@ std::span<const Pass> training_recipe() {
       passes::kFlattenConcats,   // after gradients: backward carries one gradient down a chain of concatenations
       passes::kSimplify,         // gradients of casts and reshapes may have become identities
       passes::kFuseAccumulate,   // after gradients have lost the casts between them and their totals
-      passes::kFuseGradientSum,  // after gradients of casts are gone that part a gradient from its sum
+      passes::kFuseSum,          // after gradients of casts are gone that part a gradient from its sum
       passes::kFuseNormalize,    // after all passes that look for convolutions and their gradients
       passes::kRemoveDeadNodes,  // last: whatever lost its readers
   };

@@ -21,12 +21,16 @@ bool is_depthwise(const Graph& graph, const Node& node, const Reader& reader) {
   return node.attributes.integer("groups") > 1 && graph.value(weights).type.shape[2] == 1;
 }
 
+constexpr std::size_t kNormInputs = 5;  // without an addend: a sum is kept, and read as it is
+
 // How a node reads a norm; null if it does not, or may not.
 const Reader* reader_of(const Graph& graph, const Node& node) {
   for (const Reader& reader : kReaders) {
     if (node.op->name != reader.op || is_depthwise(graph, node, reader)) continue;
     const NodeId producer = graph.value(node.inputs[reader.source]).producer;
-    if (producer.is_valid() && graph.node(producer).op->name == "normalize") return &reader;
+    if (!producer.is_valid()) continue;
+    const Node& norm = graph.node(producer);
+    if (norm.op->name == "normalize" && norm.inputs.size() == kNormInputs) return &reader;
   }
   return nullptr;
 }

@@ -14,7 +14,7 @@ extern const Pass kSparseParameters;
 extern const Pass kSplitNorms;
 extern const Pass kFlattenConcats;
 extern const Pass kFuseAccumulate;
-extern const Pass kFuseGradientSum;
+extern const Pass kFuseSum;
 extern const Pass kFuseNormalize;
 extern const Pass kRemoveDeadNodes;
 

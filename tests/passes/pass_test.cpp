@@ -55,9 +55,10 @@ Case read_case(const std::filesystem::path& path) {
 
 const Pass& find_pass(const std::string& name) {
   static const Pass* const kAll[] = {
-      &passes::kSimplify,       &passes::kFuseNormActivation, &passes::kFuseConvActivation, &passes::kFuseAddActivation,
-      &passes::kBf16Storage,    &passes::kSparseParameters,   &passes::kSplitNorms,         &passes::kFlattenConcats,
-      &passes::kFuseAccumulate, &passes::kFuseGradientSum,    &passes::kFuseNormalize,      &passes::kRemoveDeadNodes};
+      &passes::kSimplify,          &passes::kFuseNormActivation, &passes::kFuseConvActivation,
+      &passes::kFuseAddActivation, &passes::kBf16Storage,        &passes::kSparseParameters,
+      &passes::kSplitNorms,        &passes::kFlattenConcats,     &passes::kFuseAccumulate,
+      &passes::kFuseSum,           &passes::kFuseNormalize,      &passes::kRemoveDeadNodes};
   for (const Pass* pass : kAll) {
     if (pass->name == name) return *pass;
   }

@@ -40,7 +40,7 @@ Status run(const KernelState& base, const Call& call) noexcept {
   const Space space = carve(carver, x.shape, call.threads);
   batch_moments(space.matrix, x, state.eps, space.threads, space.moments, mean, rstd);
   fill_coefficients(space.matrix, {mean, rstd}, call.in[1], call.in[2], space.coefficients);
-  normalize_batch(space.matrix, x, call.out[0], state.activation, space.threads, space.coefficients);
+  normalize_batch(space.matrix, {x, call.out[0], state.activation}, space.threads, space.coefficients);
   return Status::good;
 }
 

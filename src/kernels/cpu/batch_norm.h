@@ -33,10 +33,8 @@ static inline void batch_moments(const Matrix& m, const TensorView& x, double ep
   }
 }
 
-static inline void normalize_batch(const Matrix& m, const TensorView& x, const TensorView& y, Activation activation,
-                                   int threads, const Coefficients& from) {
-  parallel(threads,
-           [&](int thread, int count) { normalize_range(m, x, y, activation, elements_of(m, thread, count), from); });
+static inline void normalize_batch(const Matrix& m, const Normalized& what, int threads, const Coefficients& from) {
+  parallel(threads, [&](int thread, int count) { normalize_range(m, what, elements_of(m, thread, count), from); });
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

@@ -33,7 +33,7 @@ Status run(const KernelState& base, const Call& call) noexcept {
   const GroupMomentSpace space = GroupMomentSpace::carve(carver, plan);
   const Coefficients* scratch = carve_coefficients(carver, plan);
   group_moments(plan, x, state.eps, space, mean, rstd, [&](std::int64_t item, int thread) {
-    normalize_item(plan, item, x, call.out[0], mean, rstd, call.in[1], call.in[2], state.activation, scratch[thread]);
+    normalize_item(plan, item, {x, call.out[0], state.activation}, mean, rstd, call.in[1], call.in[2], scratch[thread]);
   });
   return Status::good;
 }

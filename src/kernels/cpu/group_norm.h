@@ -102,12 +102,12 @@ void group_moments(const GroupPlan& plan, const TensorView& x, double eps, const
 }
 
 // y of one item, from the statistics of its sample.
-static inline void normalize_item(const GroupPlan& plan, std::int64_t item, const TensorView& x, const TensorView& y,
+static inline void normalize_item(const GroupPlan& plan, std::int64_t item, const Normalized& what,
                                   const TensorView& mean, const TensorView& rstd, const TensorView& gamma,
-                                  const TensorView& beta, Activation activation, const Coefficients& scratch) {
+                                  const TensorView& beta, const Coefficients& scratch) {
   const Statistics statistics(mean, rstd, item / plan.parts * plan.groups, plan.per_group());
   fill_coefficients(plan.matrix, statistics, gamma, beta, scratch);
-  normalize_range(plan.matrix, x, y, activation, plan.elements(item), scratch);
+  normalize_range(plan.matrix, what, plan.elements(item), scratch);
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

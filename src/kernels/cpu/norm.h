@@ -38,9 +38,11 @@ static inline void fill_coefficients(const Matrix& m, const Statistics& from, co
   for (float* wide : {to.mean, to.scale, to.beta}) repeat_folds(m, wide);
 }
 
-template <typename T, Activation kActivation>
+// Reads an element before it writes it, so that y may lie over x or the addend.
+template <typename T, Activation kActivation, bool kAdds>
 struct NormalizeMap {
   const T* x;
+  const T* addend;
   T* y;
   Coefficients from;
   struct Panel {
@@ -52,10 +54,14 @@ struct NormalizeMap {
   }
   template <typename Lanes>
   [[gnu::always_inline]] void step(const Panel& panel, std::int64_t index, Lanes lanes) const {
-    const Vec value = fma(sub(load(x + index, lanes), panel.mean), panel.scale, panel.beta);
+    Vec value = fma(sub(load(x + index, lanes), panel.mean), panel.scale, panel.beta);
+    if constexpr (kAdds) value = add(load(addend + index, lanes), value);
     store(y + index, activate(kActivation, value), lanes);
   }
-  [[gnu::always_inline]] void fetch_ahead(std::int64_t index) const { fetch(x + index); }
+  [[gnu::always_inline]] void fetch_ahead(std::int64_t index) const {
+    fetch(x + index);
+    if constexpr (kAdds) fetch(addend + index);
+  }
 };
 
 // p = dy behind the rectifier, q = x - mean: their sums are dbeta and dgamma / rstd.
@@ -123,11 +129,25 @@ void with_norm(DType dtype, Activation activation, Body&& body) {
   with_element(dtype, [&](auto element) { with_activation(activation, [&](auto known) { body(element, known); }); });
 }
 
-static inline void normalize_range(const Matrix& m, const TensorView& x, const TensorView& y, Activation activation,
-                                   Range elements, const Coefficients& from) {
-  with_norm(x.dtype, activation, [&](auto element, auto known) {
+// What a norm makes of x, where y goes, and what joins it on the way; null: nothing.
+struct Normalized {
+  const TensorView& x;
+  const TensorView& y;
+  Activation activation = Activation::none;
+  const TensorView* addend = nullptr;
+};
+
+static inline void normalize_range(const Matrix& m, const Normalized& what, Range elements, const Coefficients& from) {
+  with_norm(what.x.dtype, what.activation, [&](auto element, auto known) {
     using T = decltype(element);
-    map_columns(m, elements, NormalizeMap<T, decltype(known)::value>{x.as<const T>(), y.as<T>(), from});
+    const T* x = what.x.as<const T>();
+    T* y = what.y.as<T>();
+    if (what.addend != nullptr) {
+      const T* addend = what.addend->as<const T>();
+      map_columns(m, elements, NormalizeMap<T, decltype(known)::value, true>{x, addend, y, from});
+    } else {
+      map_columns(m, elements, NormalizeMap<T, decltype(known)::value, false>{x, nullptr, y, from});
+    }
   });
 }
 

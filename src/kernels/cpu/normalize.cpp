@@ -30,18 +30,19 @@ Bytes workspace(const KernelQuery& q) {
 Status run(const KernelState& base, const Call& call) noexcept {
   const auto& state = static_cast<const State&>(base);
   const TensorView &x = call.in[0], &mean = call.in[1], &rstd = call.in[2];
+  const Normalized what = {x, call.out[0], state.activation, call.in.size() > 5 ? &call.in[5] : nullptr};
   Carver carver(call.workspace);
   if (state.groups == 0) {
     const Matrix m = matrix_of(x.shape);
     const Coefficients coefficients = Coefficients::carve(carver, m);
     fill_coefficients(m, {mean, rstd}, call.in[3], call.in[4], coefficients);
-    normalize_batch(m, x, call.out[0], state.activation, threads_for(m.count(), call.threads), coefficients);
+    normalize_batch(m, what, threads_for(m.count(), call.threads), coefficients);
     return Status::good;
   }
   const GroupPlan plan = group_plan(x.shape, state.groups, call.threads);
   const Coefficients* scratch = carve_coefficients(carver, plan);
   each_item(plan, [&](std::int64_t item, int thread) {
-    normalize_item(plan, item, x, call.out[0], mean, rstd, call.in[3], call.in[4], state.activation, scratch[thread]);
+    normalize_item(plan, item, what, mean, rstd, call.in[3], call.in[4], scratch[thread]);
   });
   return Status::good;
 }

@@ -1,5 +1,6 @@
-// Where two gradients of one value meet, the one that a convolution or a norm makes is added to the other as it is
-// made: it needs no memory of its own, and no pass over memory to join them.
+// Where two values are added, as gradients where branches meet or a norm and its shortcut, the one that a convolution
+// or a norm makes is added to the other as it is made: it needs no memory of its own, and no pass over memory to join
+// them.
 #include <algorithm>
 
 #include "passes/passes.h"
@@ -13,7 +14,8 @@ struct Maker {
   std::size_t inputs;  // without an addend, which comes behind them
 };
 
-constexpr Maker kMakers[] = {{"conv2d_grad_input", 2}, {"batch_norm_grad", 6}, {"group_norm_grad", 6}};
+constexpr Maker kMakers[] = {
+    {"conv2d_grad_input", 2}, {"batch_norm_grad", 6}, {"group_norm_grad", 6}, {"normalize", 5}};
 
 std::size_t index_of(NodeId id) { return static_cast<std::size_t>(id.index); }
 
@@ -23,8 +25,13 @@ bool is_maker(const Node& node) {
   });
 }
 
-bool is_plain_sum(const Node& node) {
-  return node.op->name == "add" && node.attributes.word("activation") == "none" && node.inputs[0] != node.inputs[1];
+bool is_sum(const Node& node) { return node.op->name == "add" && node.inputs[0] != node.inputs[1]; }
+
+bool is_plain(const Node& node) { return node.attributes.word("activation") == "none"; }
+
+// A norm rectifies behind its addend, the others not at all.
+bool can_join(const Node& maker, const Node& sum) {
+  return is_maker(maker) && (maker.op->name == "normalize" ? is_plain(maker) : is_plain(sum));
 }
 
 // For every maker the sum that it can join, else none. Of what a sum adds, what comes last joins it: the other is there
@@ -40,10 +47,10 @@ std::vector<NodeId> sums_of_makers(const Graph& graph, const std::vector<NodeId>
   };
   for (const NodeId id : order) {
     const Node& node = graph.node(id);
-    if (!is_plain_sum(node)) continue;
+    if (!is_sum(node)) continue;
     const ValueId last = place_of(node.inputs[0]) > place_of(node.inputs[1]) ? node.inputs[0] : node.inputs[1];
     const Value& value = graph.value(last);
-    const bool is_joined = value.producer.is_valid() && is_maker(graph.node(value.producer)) &&
+    const bool is_joined = value.producer.is_valid() && can_join(graph.node(value.producer), node) &&
                            value.output_index == 0 && readers[static_cast<std::size_t>(last.index)] == 1;
     if (is_joined) sums[index_of(value.producer)] = id;
   }
@@ -54,7 +61,9 @@ void fuse(Rewriter& rewriter, const Graph& graph, NodeId maker, const Node& sum)
   const ValueId made = graph.node(maker).outputs[0], result = sum.outputs[0];
   std::vector<ValueId> in = rewriter.mapped(graph.node(maker).inputs);
   in.push_back(rewriter.mapped(sum.inputs[0] == made ? sum.inputs[1] : sum.inputs[0]));
-  rewriter.copy_node(maker, graph.node(maker).attributes, in);
+  Attributes attributes = graph.node(maker).attributes;
+  if (!is_plain(sum)) attributes.set("activation", sum.attributes.word("activation"));
+  rewriter.copy_node(maker, attributes, in);
   const ValueId output = rewriter.mapped(made);
   rewriter.graph().rename(output, graph.value(result).name);
   rewriter.graph().value(output).role = graph.value(result).role;
@@ -86,6 +95,6 @@ bool run(Graph& graph, const PassContext&) {
 
 }  // namespace
 
-const Pass kFuseGradientSum = {"fuse_gradient_sum", "add gradients where they meet as they are made", run};
+const Pass kFuseSum = {"fuse_sum", "add to another value what a convolution or a norm makes as it is made", run};
 
 }  // namespace thimble::passes

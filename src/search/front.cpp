@@ -17,7 +17,7 @@ constexpr std::uint64_t kKickedPairs = 4;
 
 // Steps of all schedules that may be judged until the end of each stage, times work_scale(); judging one takes some
 // thirty nanoseconds.
-constexpr std::int64_t kDiveWork = 2'500'000, kSweepWork = 7'000'000, kDeepenWork = 8'000'000;
+constexpr std::int64_t kDiveWork = 2'500'000, kSweepWork = 6'300'000, kDeepenWork = 7'000'000;
 
 constexpr std::int64_t kMovesForATarget = 4;  // times that all moves are judged, about
 constexpr int kFewestTargets = 8;

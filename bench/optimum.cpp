@@ -87,6 +87,32 @@ std::vector<Problem> residuals() {
   return instances;
 }
 
+// A norm in front of the sum, as networks for photographs have it; the last ones with a projected shortcut.
+std::vector<Problem> normed_sums() {
+  std::vector<Problem> instances;
+  for (const int size : {1, 2, 3, 4, 5, 6}) {
+    instances.push_back({"normed sum", size, [size](Network& net, ValueId x) {
+                           const auto normed = [&](ValueId from, const std::string& name, std::int64_t channels) {
+                             const ValueId made =
+                                 net.conv(from, name, {.channels = channels, .kernel = 1, .padding = 0});
+                             return net.norm(made, name + ".n", Network::Norm::group);
+                           };
+                           const int blocks = (size + 1) / 2;
+                           x = net.relu(normed(x, "stem", 16), "stem.out");
+                           for (int b = 0; b < blocks; ++b) {
+                             const bool is_projected = size % 2 == 0 && b + 1 == blocks;
+                             const std::int64_t channels = is_projected ? 32 : 16;
+                             const ValueId a = net.relu(normed(x, numbered("a", b), 8), numbered("r", b));
+                             const ValueId c = normed(a, numbered("b", b), channels);
+                             const ValueId shortcut = is_projected ? normed(x, numbered("p", b), channels) : x;
+                             x = net.relu(net.add(c, shortcut, numbered("sum", b)), numbered("out", b));
+                           }
+                           return x;
+                         }});
+  }
+  return instances;
+}
+
 // Every layer reads the sum of all before it.
 std::vector<Problem> denses() {
   std::vector<Problem> instances;
@@ -214,7 +240,7 @@ void write(const Problem& instance) {
 
 int main() {
   using namespace thimble;
-  for (const auto& family : {chains, residuals, denses, unets}) {
+  for (const auto& family : {chains, residuals, normed_sums, denses, unets}) {
     for (const Problem& instance : family()) write(instance);
   }
   return 0;

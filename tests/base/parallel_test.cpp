@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <thread>
 #include <vector>
 
 #include "base/isa.h"
@@ -33,6 +34,31 @@ TEST(Parallel, CallsEveryThreadOnceAndTellsTheirNumber) {
     for (const auto& call : calls) EXPECT_EQ(call.load(), 1);
     EXPECT_EQ(wrong_counts.load(), 0);
   }
+}
+
+TEST(Parallel, WorkInsideWorkRunsPieceByPiece) {
+  std::atomic<int> pieces = 0;
+  parallel(3, [&](int, int) {
+    int next = 0;
+    parallel(4, [&](int thread, int threads) {
+      if (thread == next++ && threads == 4) ++pieces;
+    });
+  });
+  EXPECT_EQ(pieces.load(), 12);
+}
+
+TEST(Parallel, CallersDoNotDisturbEachOther) {
+  std::vector<std::thread> callers;
+  std::atomic<std::int64_t> sum = 0;
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) {
+        parallel_for(3, 100, [&](std::int64_t begin, std::int64_t end) { sum += end - begin; });
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(sum.load(), 4 * 200 * 100);
 }
 
 TEST(Parallel, NoThreadsMeansOne) {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/support/kernel_cases.h"
-#include "kernels/support/kernel_run.h"
+#include "kernels/support/kernel_lookup.h"
 
 namespace thimble::testing {
 namespace {
@@ -46,7 +46,7 @@ class KernelTest : public ::testing::TestWithParam<Tested> {
   // Calls body(case, inputs) for every served case.
   template <typename Body>
   void for_served(Body&& body) const {
-    for (const OpCase& example : kernel_cases(*GetParam().op)) {
+    for (const OpCase& example : kernel_cases(*GetParam().op, has_fallback(kernel()))) {
       for (const OpCase& c : dtype_variants(example)) {
         if (!serves(c, 1)) continue;
         SCOPED_TRACE(describe(c));
@@ -79,6 +79,7 @@ void expect_same_bits(const std::vector<Tensor>& got, const std::vector<Tensor>&
 }
 
 TEST_P(KernelTest, ServesEveryExampleInF32AndSomeInBf16) {
+  if (has_fallback(kernel())) GTEST_SKIP() << "may refuse";
   bool serves_narrow = false, has_floating = false;
   for (const OpCase& example : cases_of(*GetParam().op)) {
     EXPECT_TRUE(serves(example, 2)) << describe(example);
@@ -90,6 +91,16 @@ TEST_P(KernelTest, ServesEveryExampleInF32AndSomeInBf16) {
     }
   }
   EXPECT_TRUE(serves_narrow || !has_floating);
+}
+
+// What is refused everywhere would be tested nowhere. Threads must not matter: the tests below ask for one.
+TEST_P(KernelTest, ServesSeveralCasesAtAnyNumberOfThreads) {
+  int served = 0;
+  for (const OpCase& c : kernel_cases(*GetParam().op, has_fallback(kernel()))) {
+    served += serves(c, 1) ? 1 : 0;
+    for (const int threads : kThreadCounts) EXPECT_EQ(serves(c, threads), serves(c, 1)) << describe(c);
+  }
+  EXPECT_GE(served, has_fallback(kernel()) ? 2 : 1);
 }
 
 TEST_P(KernelTest, RefusesF64) {

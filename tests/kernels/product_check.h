@@ -14,7 +14,7 @@
 #include "base/isa.h"
 #include "base/random.h"
 #include "ir/op_def.h"
-#include "kernels/kernel.h"
+#include "kernels/support/kernel_lookup.h"
 #include "ops/table.h"
 
 namespace thimble {
@@ -67,10 +67,11 @@ class ProductCheck {
     int served = 0;
     for (const Kernel* kernel : cpu_kernels()) {
       if (kernel->op != op_.name || kernel->isa > detect_isa()) continue;
+      if (testing::has_fallback(*kernel) && !kernel->refuse({in_, out_, &attributes_, 1}).empty()) continue;
       for (int threads = 1; threads <= 3; ++threads) {
-        const std::string where =
-            join_text(op_.name, to_text(attributes_), " ", to_text(in_[0]), " ", to_text(in_[1]), " to ",
-                      name_of(out_[0].dtype), " by ", name_of(kernel->isa), " on ", threads, " threads");
+        const std::string where = join_text(op_.name, to_text(attributes_), " ", to_text(in_[0]), " ", to_text(in_[1]),
+                                            " to ", name_of(out_[0].dtype), " by ", kernel->name, " for ",
+                                            name_of(kernel->isa), " on ", threads, " threads");
         check(*kernel, threads, where);
       }
       ++served;

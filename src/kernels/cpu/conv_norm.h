@@ -36,6 +36,16 @@ struct PlainOperands {
   std::span<const T> span() const { return {in, count}; }
 };
 
+// The norm of one vector of channels.
+struct NormVectors {
+  Vec mean, scale, beta;
+
+  template <Activation kActivation>
+  [[gnu::always_inline]] Vec apply(Vec x) const {
+    return activate(kActivation, fma(sub(x, mean), scale, beta));
+  }
+};
+
 // One thread's coefficients; where statistics are a sample's own, they are made anew for every image.
 class BandNorm {
  public:
@@ -59,6 +69,12 @@ class BandNorm {
     }
   }
 
+  template <typename Lanes>
+  [[gnu::always_inline]] NormVectors vectors(std::int64_t channel, Lanes lanes) const {
+    return {load(mean_ + channel, lanes), load(scale_ + channel, lanes), load(beta_ + channel, lanes)};
+  }
+  Activation activation() const { return norm_.activation; }
+
   // Chosen channels of pixels that lie `step` elements apart, side by side.
   template <typename T>
   void copy(float* to, const T* from, std::int64_t pixels, std::int64_t step, Range channels) const noexcept {
@@ -79,10 +95,9 @@ class BandNorm {
   template <Activation kActivation, typename T, typename Lanes>
   [[gnu::always_inline]] void copy_columns(float* to, const T* from, std::int64_t pixels, std::int64_t step,
                                            std::int64_t row, std::int64_t channel, Lanes lanes) const {
-    const Vec mean = load(mean_ + channel, lanes), scale = load(scale_ + channel, lanes),
-              beta = load(beta_ + channel, lanes);
+    const NormVectors norm = vectors(channel, lanes);
     for (std::int64_t j = 0; j < pixels; ++j, to += row, from += step)
-      store(to, activate(kActivation, fma(sub(load(from, lanes), mean), scale, beta)), lanes);
+      store(to, norm.apply<kActivation>(load(from, lanes)), lanes);
   }
 
   const SourceNorm& norm_;

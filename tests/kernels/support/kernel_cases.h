@@ -130,6 +130,44 @@ inline void add_scale_examples(std::string_view op, std::vector<Example>& all) {
   }
 }
 
+struct ConvExample {
+  Shape x;
+  std::int64_t outs, norm_groups;
+};
+
+// Maps large enough for the Winograd kernels: odd and even sizes, whole vectors and others, norms of both kinds.
+inline const std::array kConvExamples = {ConvExample{{4, 57, 55, 16}, 16, 0}, ConvExample{{7, 33, 46, 18}, 33, 3}};
+
+inline void add_conv_examples(std::string_view op, std::vector<Example>& all) {
+  if (op.find("conv2d") == std::string_view::npos) return;
+  const bool is_norm = op.starts_with("norm_"), adds = op.ends_with("add_grad_weight");
+  for (const ConvExample& e : kConvExamples) {
+    const Type x = plain(e.x), y = plain({e.x[0], e.x[1], e.x[2], e.outs}), w = plain({3, 3, e.x[3], e.outs});
+    const Type channel = plain({e.x[3]}), statistic = e.norm_groups == 0 ? channel : plain({e.x[0], e.norm_groups});
+    Attributes attributes = {{"padding", std::int64_t{1}}};
+    std::vector<Type> in = {x};
+    if (is_norm) {
+      in.insert(in.end(), {statistic, statistic, channel, channel});
+      attributes.set("norm_groups", e.norm_groups);
+      attributes.set("norm_activation", std::string(e.norm_groups == 0 ? "relu" : "relu6"));
+    }
+    if (op.ends_with("conv2d")) {
+      in.insert(in.end(), {w, plain({e.outs})});
+      attributes.set("activation", std::string(e.norm_groups == 0 ? "none" : "relu"));
+    } else if (op.ends_with("grad_input")) {
+      in = e.norm_groups == 0 ? std::vector<Type>{y, w} : std::vector<Type>{y, w, x};
+      attributes.set("height", e.x[1]);
+      attributes.set("width", e.x[2]);
+    } else {
+      in.push_back(y);
+      if (adds) in.insert(in.begin(), w);
+      if (!adds) attributes.set("kernel_height", std::int64_t{3});
+      if (!adds) attributes.set("kernel_width", std::int64_t{3});
+    }
+    all.push_back({in, attributes});
+  }
+}
+
 // Ops whose first example, made long, is as good as any: every input has one shape.
 inline bool is_elementwise(const OpDef& op) {
   for (const std::string_view name : {"relu",
@@ -180,9 +218,16 @@ inline std::vector<Example> large_examples(const OpDef& op) {
   return all;
 }
 
-inline std::vector<OpCase> kernel_cases(const OpDef& op) {
+// What only kernels for special cases are tested on: the references take long over it.
+inline std::vector<Example> special_examples(const OpDef& op) {
+  std::vector<Example> all;
+  add_conv_examples(op.name, all);
+  return all;
+}
+
+inline std::vector<OpCase> kernel_cases(const OpDef& op, bool is_special = false) {
   std::vector<OpCase> cases = cases_of(op);
-  for (const Example& example : large_examples(op)) {
+  for (const Example& example : is_special ? special_examples(op) : large_examples(op)) {
     cases.push_back({&op, example.in, complete_attributes(op, example.attributes)});
   }
   return cases;

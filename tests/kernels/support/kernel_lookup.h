@@ -1,6 +1,8 @@
 // Single kernels by op and instruction set, for tests of what several kernels promise together.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/support/kernel_run.h"
 
 namespace thimble::testing {
@@ -18,6 +20,13 @@ inline const Kernel& kernel_for(std::string_view op, Isa isa) {
     if (kernel->op == op && kernel->isa == isa) return *kernel;
   }
   fail_internal(join_text("there is no kernel for ", op, " on ", name_of(isa)));
+}
+
+// A kernel for special cases: where it refuses, another one of the same op and instruction set stands behind it.
+inline bool has_fallback(const Kernel& kernel) {
+  return std::ranges::any_of(cpu_kernels(), [&](const Kernel* other) {
+    return other->op == kernel.op && other->isa == kernel.isa && other->rank < kernel.rank;
+  });
 }
 
 // Runs the kernel of `op` apart from its inputs and gives its outputs.

@@ -1,0 +1,17 @@
+// Gradient of a convolution with respect to its weights by Winograd's tiles.
+#include "kernels/cpu/winograd_weight_kernel.h"
+
+namespace thimble::kernels::THIMBLE_ISA::winograd_conv2d_grad_weight_kernel {
+
+using Gradient = WinogradWeightKernel<WeightOperands{.source = 0, .gradient = 1}>;
+
+extern const Kernel def = {.op = "conv2d_grad_weight",
+                           .name = "winograd_conv2d_grad_weight",
+                           .isa = kIsa,
+                           .rank = kWinogradRank,
+                           .refuse = Gradient::refuse,
+                           .workspace = Gradient::workspace,
+                           .prepare = Gradient::prepare,
+                           .run = Gradient::run};
+
+}  // namespace thimble::kernels::THIMBLE_ISA::winograd_conv2d_grad_weight_kernel

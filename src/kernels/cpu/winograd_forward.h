@@ -1,0 +1,46 @@
+// Forward convolution by Winograd's tiles, of a tensor as it is or of one that is normalised on the way.
+#pragma once
+
+#include "kernels/cpu/winograd_gather.h"
+#include "kernels/cpu/winograd_shape.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+struct WinogradForward : KernelState {
+  WinogradPlan plan;
+  Activation activation = Activation::none;
+};
+
+// Queries and calls are those of a convolution without a norm.
+inline ConvShape winograd_forward_shape(const KernelQuery& q) {
+  return conv_shape(*q.attributes, q.in[0].shape, q.in[1].shape, q.out[0].shape);
+}
+
+inline std::string refuse_winograd_forward(const KernelQuery& q, const SourceNorm& norm = {}) {
+  const ConvShape s = winograd_forward_shape(q);
+  std::string reason = refuse_winograd_types(q);
+  if (reason.empty()) reason = refuse_winograd_shape(s);
+  if (!reason.empty()) return reason;
+  return refuse_winograd_workspace(s, carve_winograd(plan_winograd(s, false, norm), kWinogradThreads, nullptr).bytes);
+}
+
+inline std::unique_ptr<KernelState> prepare_winograd_forward(const KernelQuery& q, const SourceNorm& norm = {}) {
+  auto state = std::make_unique<WinogradForward>();
+  state->plan = plan_winograd(winograd_forward_shape(q), false, norm);
+  state->activation = activation_of(q);
+  return state;
+}
+
+inline Bytes winograd_forward_workspace(const KernelQuery& q, const SourceNorm& norm = {}) {
+  return carve_winograd(plan_winograd(winograd_forward_shape(q), false, norm), q.threads, nullptr).bytes;
+}
+
+inline Status run_winograd_forward(const KernelState& kernel_state, const Call& call,
+                                   std::span<const TensorView> norm = {}) noexcept {
+  const auto& state = static_cast<const WinogradForward&>(kernel_state);
+  run_winograd(state.plan,
+               {call, {.bias = call.in.size() == 3 ? &call.in[2] : nullptr, .activation = state.activation}, norm});
+  return Status::good;
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA

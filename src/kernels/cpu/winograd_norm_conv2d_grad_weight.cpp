@@ -1,0 +1,17 @@
+// Gradient of the weights by Winograd's tiles, of a convolution whose source is normalised while its tiles are read.
+#include "kernels/cpu/winograd_weight_kernel.h"
+
+namespace thimble::kernels::THIMBLE_ISA::winograd_norm_conv2d_grad_weight_kernel {
+
+using Gradient = WinogradWeightKernel<WeightOperands{.source = 0, .gradient = 5, .normalizes = true}>;
+
+extern const Kernel def = {.op = "norm_conv2d_grad_weight",
+                           .name = "winograd_norm_conv2d_grad_weight",
+                           .isa = kIsa,
+                           .rank = kWinogradRank,
+                           .refuse = Gradient::refuse,
+                           .workspace = Gradient::workspace,
+                           .prepare = Gradient::prepare,
+                           .run = Gradient::run};
+
+}  // namespace thimble::kernels::THIMBLE_ISA::winograd_norm_conv2d_grad_weight_kernel

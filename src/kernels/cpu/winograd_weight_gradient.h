@@ -1,0 +1,135 @@
+// Products of transformed x and dy over all tiles, point by point, for the gradient of a convolution's weights; what
+// they sum to is brought back to taps at the end. A thread sums a part of the gradient after the other, each over all
+// its tiles, so that few sums exist at once.
+#pragma once
+
+#include "kernels/cpu/conv_weight_kernel.h"
+#include "kernels/cpu/winograd_weight_plan.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+// A thread's memory.
+struct WinogradBuffers {
+  float *source = nullptr, *gradient = nullptr, *sums = nullptr, *norm = nullptr;
+
+  WinogradBuffers(const WinogradWeightPlan& plan, std::byte* workspace, int thread)
+      : source(reinterpret_cast<float*>(workspace) + thread * plan.buffer_elements()),
+        gradient(source + plan.source().elements()),
+        sums(gradient + plan.gradient().elements()),
+        norm(sums + plan.sums().elements()) {}
+};
+
+inline Bytes winograd_weight_workspace(const WinogradWeightPlan& plan) {
+  return plan.threads() * plan.buffer_elements() * 4;
+}
+
+// Channels x columns of the gradient.
+struct WeightChunk {
+  Range channels, columns;
+
+  std::int64_t height() const { return channels.end - channels.begin; }
+  std::int64_t width() const { return columns.end - columns.begin; }
+};
+
+// sums (+)= source^T gradient for one block of tiles, both transformed.
+inline void add_points(const WinogradWeightPlan& plan, const WinogradBuffers& buffers, const WeightChunk& chunk,
+                       std::int64_t tiles, bool adds) noexcept {
+  const PointLayout source = plan.source(), gradient = plan.gradient(), sums = plan.sums();
+  TileWork t;
+  t.a_row = 1;
+  t.a_next = source.row;
+  t.b_next = gradient.row;
+  t.c_row = sums.row;
+  t.count = tiles;
+  t.adds = adds;
+  for (int point = 0; point < kWinogradPoints; ++point) {
+    t.a = buffers.source + point * source.point();
+    for (std::int64_t column = 0; column < chunk.width(); column += kTileColumns) {
+      t.b = buffers.gradient + point * gradient.point() + column;
+      t.c = buffers.sums + point * sums.point() + column;
+      run_tiles<float, true>(t, chunk.height(), smaller(kTileColumns, chunk.width() - column));
+    }
+  }
+}
+
+inline void sum_chunk(const WinogradWeightPlan& plan, const WeightCall& call, const WinogradBuffers& buffers,
+                      const WeightChunk& chunk, Range tiles) noexcept {
+  BandNorm norm(plan.norm, call.norm, buffers.norm);
+  const ChosenMap x = {plan.grid, call.x.as<const float>(), plan.channels, chunk.channels};
+  const ChosenMap dy = {plan.grid, call.dy.as<const float>(), plan.columns, chunk.columns};
+  const std::int64_t step = plan.block_tiles();
+  for (std::int64_t first = tiles.begin; first < tiles.end; first += step) {
+    const Range block = {first, smaller(first + step, tiles.end)};
+    transform_tiles(x, block, norm, buffers.source, plan.source());
+    spread_tiles(dy, block, buffers.gradient, plan.gradient());
+    add_points(plan, buffers, chunk, block.end - block.begin, first > tiles.begin);
+  }
+}
+
+// G^T p G to the output, for some channels of a chunk; p is the sum of what `parts` threads summed, in their order.
+inline void finish_chunk(const WinogradWeightPlan& plan, const WeightCall& call, const float* sums, int parts,
+                         const WeightChunk& chunk, Range channels) noexcept {
+  const PointLayout layout = plan.sums();
+  const std::int64_t point = layout.point(), tap = plan.channels * plan.columns;
+  for (std::int64_t channel = channels.begin; channel < channels.end; ++channel) {
+    each_vector(0, chunk.width(), [&](std::int64_t n, auto lanes) {
+      const float* from = sums + channel * layout.row + n;
+      const auto total = [&](int index) {
+        Vec sum = load(from + index * point, lanes);
+        for (int k = 1; k < parts; ++k) sum = add(sum, load(from + k * plan.buffer_elements() + index * point, lanes));
+        return sum;
+      };
+      Vec made[4][kWinogradTaps];
+#pragma GCC unroll 4
+      for (int j = 0; j < 4; ++j) gather_weights(made[j], total(j), total(4 + j), total(8 + j), total(12 + j));
+      const std::int64_t place = (chunk.channels.begin + channel) * plan.columns + chunk.columns.begin + n;
+#pragma GCC unroll 3
+      for (int i = 0; i < kWinogradTaps; ++i) {
+        Vec taps[kWinogradTaps];
+        gather_weights(taps, made[0][i], made[1][i], made[2][i], made[3][i]);
+        for (int j = 0; j < kWinogradTaps; ++j)
+          write_sum<float>(call, place + (i * kWinogradTaps + j) * tap, taps[j], lanes.count);
+      }
+    });
+  }
+}
+
+// Calls body(chunk) for the chunks of one thread's part of the gradient.
+template <typename Body>
+void for_chunks(const WinogradWeightPlan& plan, Range channels, Range columns, Body&& body) {
+  const std::int64_t height = plan.chunk_channels(), width = plan.chunk_columns();
+  for (std::int64_t column = columns.begin; column < columns.end; column += width) {
+    for (std::int64_t channel = channels.begin; channel < channels.end; channel += height) {
+      body(WeightChunk{{channel, smaller(channel + height, channels.end)},
+                       {column, smaller(column + width, columns.end)}});
+    }
+  }
+}
+
+inline void run_winograd_weights(const WinogradWeightPlan& plan, const WeightCall& call) noexcept {
+  const bool shares_tiles = plan.tile_parts > 1;
+  if (!shares_tiles) {
+    parallel(plan.threads(), [&](int thread, int) {
+      const WinogradBuffers buffers(plan, call.workspace, thread);
+      for_chunks(plan, plan.part(plan.channels, thread / plan.parts.columns, plan.parts.rows),
+                 plan.part(plan.columns, thread % plan.parts.columns, plan.parts.columns),
+                 [&](const WeightChunk& chunk) {
+                   sum_chunk(plan, call, buffers, chunk, {0, plan.grid.count()});
+                   finish_chunk(plan, call, buffers.sums, 1, chunk, {0, chunk.height()});
+                 });
+    });
+    return;
+  }
+  for_chunks(plan, {0, plan.channels}, {0, plan.columns}, [&](const WeightChunk& chunk) {
+    parallel(plan.tile_parts, [&](int thread, int) {
+      sum_chunk(plan, call, WinogradBuffers(plan, call.workspace, thread), chunk,
+                part_of(plan.grid.count(), thread, plan.tile_parts));
+    });
+    const float* sums = WinogradBuffers(plan, call.workspace, 0).sums;
+    parallel_for(call.threads, chunk.height(), [&](std::int64_t begin, std::int64_t end) {
+      finish_chunk(plan, call, sums, plan.tile_parts, chunk, {begin, end});
+    });
+  });
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA

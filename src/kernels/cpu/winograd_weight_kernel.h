@@ -1,0 +1,56 @@
+// What the Winograd kernels for gradients of a convolution's weights are made of.
+#pragma once
+
+#include "kernels/cpu/winograd_shape.h"
+#include "kernels/cpu/winograd_weight_gradient.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+template <WeightOperands kWhere>
+struct WinogradWeightKernel {
+  struct State : KernelState {
+    WinogradWeightPlan plan;
+  };
+
+  static ConvShape shape_of(const KernelQuery& q) {
+    return conv_shape(*q.attributes, q.in[kWhere.source].shape, q.out[0].shape, q.in[kWhere.gradient].shape);
+  }
+  static WinogradWeightPlan plan_for(const KernelQuery& q, int threads) {
+    const SourceNorm norm = kWhere.normalizes ? source_norm(*q.attributes, q.in[kWhere.source]) : SourceNorm{};
+    return plan_winograd_weights(shape_of(q), threads, norm);
+  }
+
+  static std::string refuse(const KernelQuery& q) {
+    std::string reason = WeightKernel<kWhere>::refuse(q);
+    if (reason.empty()) reason = refuse_winograd_types(q);
+    if (reason.empty()) reason = refuse_winograd_shape(shape_of(q));
+    if (!reason.empty()) return reason;
+    return refuse_winograd_workspace(shape_of(q), winograd_weight_workspace(plan_for(q, kWinogradThreads)));
+  }
+
+  static std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
+    auto state = std::make_unique<State>();
+    state->plan = plan_for(q, q.threads);
+    return state;
+  }
+
+  static Bytes workspace(const KernelQuery& q) { return winograd_weight_workspace(plan_for(q, q.threads)); }
+
+  static Status run(const KernelState& base, const Call& call) noexcept {
+    const TensorView& out = call.out[0];
+    if (kWhere.adds && out.data != call.in[0].data)
+      std::memcpy(out.data, call.in[0].data, static_cast<std::size_t>(Type{out.dtype, out.shape}.bytes()));
+    run_winograd_weights(static_cast<const State&>(base).plan,
+                         {.x = call.in[kWhere.source],
+                          .dy = call.in[kWhere.gradient],
+                          .out = out,
+                          .workspace = call.workspace,
+                          .threads = call.threads,
+                          .adds = kWhere.adds,
+                          .norm = kWhere.normalizes ? call.in.subspan(kWhere.source + 1, kNormOperands)
+                                                    : std::span<const TensorView>()});
+    return Status::good;
+  }
+};
+
+}  // namespace thimble::kernels::THIMBLE_ISA

@@ -1,6 +1,6 @@
 // Speed of the convolution kernels on the layers of a network, beside oneDNN on the same shapes in the same run:
 // GFLOP/s of all three directions, median of interleaved pairs.
-//   conv_bench [wrn28-2|wrn28-10|resnet18] [batch] [threads] [pairs] [f32|bf16] [avx2|avx512]
+//   conv_bench [wrn28-2|wrn28-10|resnet18] [batch] [threads] [pairs] [f32|bf16] [avx2|avx512|avx512_bf16]
 // oneDNN runs f32 always, with weights in the layout it likes best; what it costs to reorder them is not counted.
 #include <algorithm>
 #include <chrono>
@@ -78,10 +78,10 @@ struct OurRun {
     memory.push_back(random_bytes(out[0]));
     for (std::size_t k = 0; k < in.size(); ++k) views.push_back({memory[k].data(), in[k].dtype, in[k].shape});
     views.push_back({memory.back().data(), out[0].dtype, out[0].shape});
-    for (const Kernel* candidate : cpu_kernels()) {
-      if (candidate->op == op_name && candidate->isa == isa) kernel = candidate;
-    }
     const KernelQuery query = {in, out, &attributes, threads};
+    for (const Kernel* candidate : cpu_kernels()) {  // the last that serves is for the widest instructions
+      if (candidate->op == op_name && candidate->isa <= isa && candidate->refuse(query).empty()) kernel = candidate;
+    }
     workspace.resize(static_cast<std::size_t>(kernel->workspace(query)) + 64);
     state = kernel->prepare(query);
   }

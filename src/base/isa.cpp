@@ -8,7 +8,8 @@ Isa detect_isa() {
   const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  return has_avx512 ? Isa::avx512 : has_avx2 ? Isa::avx2 : Isa::generic;
+  const bool has_bf16 = has_avx512 && __builtin_cpu_supports("avx512bf16");
+  return has_bf16 ? Isa::avx512_bf16 : has_avx512 ? Isa::avx512 : has_avx2 ? Isa::avx2 : Isa::generic;
 #else
   return Isa::generic;
 #endif
@@ -19,12 +20,13 @@ std::string_view name_of(Isa isa) {
     case Isa::generic: return "generic";
     case Isa::avx2: return "avx2";
     case Isa::avx512: return "avx512";
+    case Isa::avx512_bf16: return "avx512_bf16";
   }
   return "?";
 }
 
 std::optional<Isa> isa_from_name(std::string_view name) {
-  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512}) {
+  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16}) {
     if (name_of(isa) == name) return isa;
   }
   return std::nullopt;

@@ -7,7 +7,7 @@
 
 namespace thimble {
 
-enum class Isa : std::uint8_t { generic, avx2, avx512 };  // each includes those before it
+enum class Isa : std::uint8_t { generic, avx2, avx512, avx512_bf16 };  // each includes those before it
 
 Isa detect_isa();
 std::string_view name_of(Isa isa);

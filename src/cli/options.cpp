@@ -108,8 +108,8 @@ constexpr OptionDef kOptions[] = {
     {"keep", integer, "N", "checkpoints to keep (default 2)", kTrainAndPlan, run, 1},
 
     {"threads", integer, "N", "threads (default: all cores this process may use)", kCompiling, machine, 1, 1025},
-    {"isa", word, "generic|avx2|avx512", "highest instruction set for kernels (default: this machine's)", kCompiling,
-     machine},
+    {"isa", word, "generic|avx2|avx512|avx512_bf16", "highest instruction set for kernels (default: this machine's)",
+     kCompiling, machine},
     {"skip-pass", list, "NAME,...", "for diagnosis: leave out these passes of the compiler", kPlanning, machine},
 
     {"config", text, "FILE.toml", "take options from a file, keys named as the options; flags win", kCompiling, output},

@@ -88,7 +88,8 @@ TEST(PartOf, PiecesAreContiguousAndNearlyEqual) {
 }
 
 TEST(Isa, NamesReadBack) {
-  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512}) EXPECT_EQ(isa_from_name(name_of(isa)), isa);
+  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16})
+    EXPECT_EQ(isa_from_name(name_of(isa)), isa);
   EXPECT_EQ(isa_from_name("sse9"), std::nullopt);
   EXPECT_EQ(detect_isa(), detect_isa());
 }

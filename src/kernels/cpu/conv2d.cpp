@@ -4,6 +4,8 @@
 namespace thimble::kernels::THIMBLE_ISA::conv2d_kernel {
 namespace {
 
+std::string refuse(const KernelQuery& q) { return refuse_source(q, q.in[0], q.in[1]); }
+
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) { return prepare_forward(q); }
 
 Bytes workspace(const KernelQuery& q) { return forward_workspace(plan_forward(q), q.threads); }
@@ -16,7 +18,7 @@ extern const Kernel def = {.op = "conv2d",
                            .name = "conv2d",
                            .isa = kIsa,
                            .rank = static_cast<int>(kIsa),
-                           .refuse = refuse_unstored,
+                           .refuse = refuse,
                            .workspace = workspace,
                            .prepare = prepare,
                            .run = run};

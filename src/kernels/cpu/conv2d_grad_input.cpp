@@ -14,6 +14,8 @@ GatherPlan plan_of(const KernelQuery& q) {
   return plan_packed(conv_shape(*q.attributes, q.out[0].shape, q.in[1].shape, q.in[0].shape), true, q.in[0].dtype);
 }
 
+std::string refuse(const KernelQuery& q) { return refuse_source(q, q.in[0], q.in[1]); }
+
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   auto state = std::make_unique<State>();
   state->plan = plan_of(q);
@@ -41,7 +43,7 @@ extern const Kernel def = {.op = "conv2d_grad_input",
                            .name = "conv2d_grad_input",
                            .isa = kIsa,
                            .rank = static_cast<int>(kIsa),
-                           .refuse = refuse_unstored,
+                           .refuse = refuse,
                            .workspace = workspace,
                            .prepare = prepare,
                            .run = run};

@@ -1,4 +1,4 @@
-// The part of a source tensor that a block of outputs reads, as f32 with the padding written out, so that the inner
+// The part of a source tensor that a block of outputs reads, in units with the padding written out, so that the inner
 // loop knows neither borders nor element types nor norms. Where nothing has to be converted, and the inner loop can
 // leave out what lies beyond the border, the source itself serves.
 #pragma once
@@ -6,6 +6,7 @@
 #include "kernels/cpu/conv_norm.h"
 #include "kernels/cpu/conv_shape.h"
 #include "kernels/cpu/tile_border.h"
+#include "kernels/cpu/unit_copy.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
 
@@ -21,31 +22,41 @@ struct BandBlock {
 };
 
 struct Band {
-  const float* data = nullptr;                 // the first position that the block's first output reads
+  const Unit* data = nullptr;                  // the first position that the block's first output reads
   std::int64_t image = 0, row = 0, pixel = 0;  // strides from one source position to the next
-  std::int64_t row_step = 0, pixel_step = 0;   // from one output to the next
+  std::int64_t row_step = 0, pixel_step = 0;   // from one output to the next, or from one pair of outputs
 };
 
 struct BandMaker {
   Axis rows, columns;
   std::int64_t channels = 0;  // of the source tensor
   bool is_direct = false;
+  // A unit joins what neighbouring outputs of a row read of one channel, for sums over pixels; else neighbouring
+  // channels of one position.
+  bool joins_pixels = false;
   Bytes most = kBandBytes;
   SourceNorm norm;
 
-  void set_source(DType dtype, std::int64_t outputs) {
-    if (converts(dtype)) most = outputs <= kFewOutputs ? kFewBytes : kConvertedBytes;
+  void set_source(DType dtype, std::int64_t group_channels, std::int64_t outputs) {
+    if (converts(dtype, group_channels)) most = outputs <= kFewOutputs ? kFewBytes : kConvertedBytes;
   }
-  bool converts(DType dtype) const { return dtype != DType::f32 || norm.exists; }
+  bool converts(DType dtype, std::int64_t group_channels) const {
+    return dtype != kUnitDType || norm.exists || joins_pixels || group_channels % kUnitElements != 0;
+  }
 
   // With one tap along an axis only every stride-th position is read: the others are left out.
   static std::int64_t skip(const Axis& a) { return a.low == a.high ? a.stride : 1; }
   static std::int64_t extent(const Axis& a, std::int64_t outputs) {
     return ((outputs - 1) * a.stride + a.high - a.low) / skip(a) + 1;
   }
-  // Elements that a block of outputs reads, and those of them that have to be copied.
+  // Joined pixels overlap, so that every tap finds its pairs; with one tap they need not.
+  std::int64_t joined() const { return joins_pixels && columns.low == columns.high ? kUnitElements : 1; }
+  std::int64_t units(std::int64_t channel_count) const {
+    return joins_pixels ? channel_count : units_of(channel_count);
+  }
+  // Units that a block of outputs reads, and those of them that have to be copied.
   std::int64_t span(std::int64_t row_count, std::int64_t column_count, std::int64_t channel_count) const {
-    return extent(rows, row_count) * extent(columns, column_count) * channel_count;
+    return extent(rows, row_count) * divide_up(extent(columns, column_count), joined()) * units(channel_count);
   }
   std::int64_t elements(std::int64_t row_count, std::int64_t column_count, std::int64_t channel_count) const {
     return is_direct ? 0 : span(row_count, column_count, channel_count);
@@ -72,25 +83,66 @@ inline BandSize choose_band(const BandMaker& maker, std::int64_t channels) {
   return size;
 }
 
-// One row of source positions first, first + skip, ...; those outside are zero.
+// Source positions first, first + skip, ... of one row. Of `extent` positions those in [inside.begin, inside.end) lie
+// inside the source.
+struct BandRow {
+  std::int64_t first = 0, skip = 1, extent = 0;
+  Range inside;
+
+  BandRow(const Axis& columns, std::int64_t first_position, std::int64_t count)
+      : first(first_position), skip(BandMaker::skip(columns)), extent(count) {
+    inside.begin = smaller(extent, larger(0, divide_up(-first, skip)));
+    inside.end = larger(inside.begin, smaller(extent, divide_up(columns.source - first, skip)));
+  }
+};
+
+// The positions of a row; those outside are zero.
 template <typename T>
-void pack_row(float* to, const T* source_row, const Axis& columns, std::int64_t first, std::int64_t extent,
-              std::int64_t channels, Range chosen, const BandNorm& with) noexcept {
-  const std::int64_t skip = BandMaker::skip(columns), count = chosen.end - chosen.begin;
-  const std::int64_t begin = smaller(extent, larger(0, divide_up(-first, skip)));
-  const std::int64_t end = larger(begin, smaller(extent, divide_up(columns.source - first, skip)));
-  fill_zero(to, begin * count);
+void pack_row(Unit* to, const T* source_row, const BandRow& row, std::int64_t channels, Range chosen,
+              const BandNorm& with) noexcept {
+  const std::int64_t count = chosen.end - chosen.begin, pixel = units_of(count), stored = pixel * kUnitElements;
+  const std::int64_t begin = row.inside.begin, end = row.inside.end;
+  auto* elements = reinterpret_cast<UnitElement*>(to);
+  fill_zero(to, begin * pixel);
+  if (stored > count) fill_zero(to + begin * pixel, (end - begin) * pixel);
   if (with.exists()) {
-    with.copy(to + begin * count, source_row + (first + begin * skip) * channels + chosen.begin, end - begin,
-              skip * channels, chosen);
-  } else if (skip == 1 && count == channels) {
-    copy_to_f32(to + begin * count, source_row + (first + begin) * channels, (end - begin) * count);
+    with.copy(elements + begin * stored, stored, source_row + (row.first + begin * row.skip) * channels + chosen.begin,
+              end - begin, row.skip * channels, chosen);
+  } else if (row.skip == 1 && count == channels && stored == count) {
+    copy_elements(elements + begin * count, source_row + (row.first + begin) * channels, (end - begin) * count);
   } else {
     for (std::int64_t j = begin; j < end; ++j) {
-      copy_to_f32(to + j * count, source_row + (first + j * skip) * channels + chosen.begin, count);
+      copy_elements(elements + j * stored, source_row + (row.first + j * row.skip) * channels + chosen.begin, count);
     }
   }
-  fill_zero(to + end * count, (extent - end) * count);
+  fill_zero(to + end * pixel, (row.extent - end) * pixel);
+}
+
+// Position p of a row joined with position p + partner, for all p; with `joined` > 1, for every joined-th p.
+template <typename T>
+void pack_joined_row(Unit* to, const T* source_row, const BandRow& row, std::int64_t partner, std::int64_t joined,
+                     std::int64_t channels, Range chosen, const BandNorm& with) noexcept {
+  const std::int64_t pixel = chosen.end - chosen.begin, step = row.skip * channels;
+  const T* source = source_row + row.first * channels + chosen.begin;
+  with.for_columns(
+      chosen, [&](std::int64_t c, auto lanes, auto change) __attribute__((always_inline)) {
+        const auto value_at = [&](std::int64_t p) __attribute__((always_inline)) {
+          return p >= row.inside.begin && p < row.inside.end ? change(load(source + p * step + c, lanes)) : zero();
+        };
+        if (joined > 1) {
+          for (std::int64_t p = 0; p < row.extent; p += joined)
+            store(to + p / joined * pixel + c, join(value_at(p), value_at(p + 1)), lanes);
+          return;
+        }
+        for (std::int64_t first = 0; first < smaller(partner, row.extent); ++first) {
+          Vec value = value_at(first);
+          for (std::int64_t p = first; p < row.extent; p += partner) {
+            const Vec next = value_at(p + partner);
+            store(to + p * pixel + c, join(value, next), lanes);
+            value = next;
+          }
+        }
+      });
 }
 
 inline Band BandMaker::make(const TensorView& source, const BandBlock& block, float* buffer, BandNorm& with) const {
@@ -98,14 +150,19 @@ inline Band BandMaker::make(const TensorView& source, const BandBlock& block, fl
   const std::int64_t first_column = block.columns.begin * columns.stride + columns.low;
   const std::int64_t source_row = columns.source * channels;
   if (is_direct) {
-    const float* data = source.as<const float>() + (block.first_image * rows.source + first_row) * source_row +
-                        first_column * channels + block.channels.begin;
-    return {data, rows.source * source_row, source_row, channels, rows.stride * source_row, columns.stride * channels};
+    const UnitElement* data = source.as<const UnitElement>() +
+                              (block.first_image * rows.source + first_row) * source_row + first_column * channels +
+                              block.channels.begin;
+    const std::int64_t pixel = channels / kUnitElements, row = columns.source * pixel;
+    return {
+        reinterpret_cast<const Unit*>(data), rows.source * row, row, pixel, rows.stride * row, columns.stride * pixel};
   }
   const std::int64_t row_extent = extent(rows, block.rows.end - block.rows.begin);
-  const std::int64_t column_extent = extent(columns, block.columns.end - block.columns.begin);
-  const std::int64_t pixel = block.channels.end - block.channels.begin, row = column_extent * pixel;
-  float* to = buffer;
+  const BandRow positions(columns, first_column, extent(columns, block.columns.end - block.columns.begin));
+  const std::int64_t pixel = units(block.channels.end - block.channels.begin);
+  const std::int64_t row = divide_up(positions.extent, joined()) * pixel;
+  const std::int64_t partner = columns.stride / positions.skip;
+  auto* to = reinterpret_cast<Unit*>(buffer);
   for (std::int64_t b = block.first_image; b < block.first_image + block.images; ++b) {
     with.enter(b);
     for (std::int64_t i = 0; i < row_extent; ++i, to += row) {
@@ -116,12 +173,18 @@ inline Band BandMaker::make(const TensorView& source, const BandBlock& block, fl
       }
       with_element(source.dtype, [&](auto element) {
         using T = decltype(element);
-        pack_row(to, source.as<const T>() + (b * rows.source + h) * source_row, columns, first_column, column_extent,
-                 channels, block.channels, with);
+        const T* from = source.as<const T>() + (b * rows.source + h) * source_row;
+        if (joins_pixels) {
+          pack_joined_row(to, from, positions, partner, joined(), channels, block.channels, with);
+        } else {
+          pack_row(to, from, positions, channels, block.channels, with);
+        }
       });
     }
   }
-  return {buffer, row_extent * row, row, pixel, rows.stride / skip(rows) * row, columns.stride / skip(columns) * pixel};
+  const std::int64_t pixel_step = joins_pixels ? partner * pixel * kUnitElements / joined() : partner * pixel;
+  return {reinterpret_cast<const Unit*>(buffer), row_extent * row, row, pixel,
+          rows.stride / skip(rows) * row,        pixel_step};
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

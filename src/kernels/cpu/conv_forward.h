@@ -12,8 +12,8 @@ struct ForwardState : KernelState {
   Activation activation = Activation::none;
 };
 
-// Weights that a core's second-level cache does not hold are fetched panel by panel.
-inline bool packs(const ConvShape& s) { return s.taps() * s.group_channels() * s.out_channels * 4 > kMiB; }
+// Weights that a core's second-level cache does not hold are fetched panel by panel; pairs have to be made.
+inline bool packs(const ConvShape& s) { return kHasPairs || s.taps() * s.group_channels() * s.out_channels * 4 > kMiB; }
 
 inline GatherPlan plan_forward(const KernelQuery& q, const SourceNorm& norm = {}) {
   const ConvShape shape = conv_shape(*q.attributes, q.in[0].shape, q.in[1].shape, q.out[0].shape);
@@ -62,7 +62,9 @@ inline Status run_forward(const KernelState& kernel_state, const Call& call,
   } else if (packs(shape)) {
     gather_packed(state.plan, what);
   } else {
-    with_element(call.in[1].dtype, [&](auto element) { run_gather<decltype(element)>(state.plan, what); });
+    with_element(call.in[1].dtype, [&](auto element) {
+      if constexpr (sizeof(element) > 0 && !kHasPairs) run_gather<decltype(element)>(state.plan, what);
+    });
   }
   return Status::good;
 }

@@ -17,6 +17,7 @@ struct GatherPlan {
 
   bool is_backward() const { return maker.rows.is_backward; }
   std::int64_t outputs() const { return shape.batch * maker.rows.out * maker.columns.out; }
+  std::int64_t depth() const { return units_of(source_group); }  // units of a tap
   std::int64_t row_count() const { return maker.rows.end - maker.rows.begin; }
   std::int64_t group_panels() const { return divide_up(out_group, panel_columns); }
   std::int64_t panel_count() const { return shape.groups * group_panels(); }
@@ -24,7 +25,8 @@ struct GatherPlan {
   std::int64_t buffer_elements() const { return band_elements() + maker.norm.elements(); }
 };
 
-inline GatherPlan plan_gather(const ConvShape& s, bool is_backward, DType source, const SourceNorm& norm = {}) {
+inline GatherPlan plan_gather(const ConvShape& shape, bool is_backward, DType source, const SourceNorm& norm = {}) {
+  const ConvShape s = kHasPairs ? with_long_rows(shape) : shape;
   const auto axis = is_backward ? backward_axis : forward_axis;
   GatherPlan plan;
   plan.shape = s;
@@ -38,14 +40,14 @@ inline GatherPlan plan_gather(const ConvShape& s, bool is_backward, DType source
       is_backward ? axis(s, s.out_width, s.width, s.kernel_width) : axis(s, s.width, s.out_width, s.kernel_width);
   maker.channels = is_backward ? s.out_channels : s.channels;
   maker.norm = norm;
-  maker.is_direct = !maker.converts(source) && has_narrow_borders(maker.columns);
-  maker.set_source(source, plan.outputs());
+  maker.is_direct = !maker.converts(source, plan.source_group) && has_narrow_borders(maker.columns);
+  maker.set_source(source, plan.source_group, plan.outputs());
   plan.band = choose_band(maker, plan.source_group);
   return plan;
 }
 
-// Columns of the output that are computed together, and the weights they need: (taps, source_group, columns) with the
-// taps of each phase side by side, `row` elements from one source channel to the next.
+// Columns of the output that are computed together, and the weights they need: (taps, depth, columns) with the
+// taps of each phase side by side, `row` elements from one unit of the source to the next.
 struct GatherPanel {
   std::int64_t group = 0, column = 0, columns = 0;  // column counts over all groups
   const void* weights = nullptr;
@@ -76,7 +78,7 @@ inline TileWork phase_work(const GatherWork& work, const GatherPanel& panel, con
   t.a_inner = columns.source_step * work.band.pixel;
   t.a_outer = rows.source_step * work.band.row;
   t.b_next = panel.row;
-  t.count = work.plan.source_group;
+  t.count = work.plan.depth();
   t.inner = columns.taps;
   t.b_inner = t.count * t.b_next;
   t.b_outer = t.inner * t.b_inner;
@@ -124,7 +126,7 @@ void gather_panel(const GatherWork& work, const GatherPanel& panel) noexcept {
     for (std::int64_t j = 0; j < plan.maker.columns.period; ++j) {
       const AxisPhase columns = phase_of(plan.maker.columns, j);
       gather_phase<B>(work, panel, rows, columns, weights);
-      weights += rows.taps * columns.taps * plan.source_group * panel.row;
+      weights += rows.taps * columns.taps * plan.depth() * panel.row;
     }
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/cpu/activation.h"
+#include "kernels/cpu/units.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
 
@@ -75,36 +76,50 @@ class BandNorm {
   }
   Activation activation() const { return norm_.activation; }
 
-  // Chosen channels of pixels that lie `step` elements apart, side by side.
-  template <typename T>
-  void copy(float* to, const T* from, std::int64_t pixels, std::int64_t step, Range channels) const noexcept {
+  // Calls body(column, lanes, change) on pieces of the chosen channels: `column` counts from the first of them, and
+  // change(value) is what the norm makes of a vector of them; without a norm, the value itself.
+  template <typename Body>
+  void for_columns(Range channels, Body&& body) const noexcept {
+    if (!norm_.exists) {
+      each_vector(0, channels.end - channels.begin,
+                  [&](std::int64_t c, auto lanes) { body(c, lanes, [](Vec value) { return value; }); });
+      return;
+    }
     with_activation(norm_.activation, [&](auto known) {
-      const std::int64_t count = channels.end - channels.begin;
-      std::int64_t c = 0;
-      for (; c + kLanes <= count; c += kLanes) {
-        copy_columns<decltype(known)::value>(to + c, from + c, pixels, step, count, channels.begin + c, AllLanes{});
-      }
-      if (c < count) {
-        copy_columns<decltype(known)::value>(to + c, from + c, pixels, step, count, channels.begin + c,
-                                             FirstLanes{static_cast<int>(count - c)});
-      }
+      each_vector(0, channels.end - channels.begin, [&](std::int64_t c, auto lanes) {
+        const NormVectors norm = vectors(channels.begin + c, lanes);
+        body(
+            c,
+            lanes, [=](Vec value) __attribute__((always_inline)) { return norm.apply<decltype(known)::value>(value); });
+      });
+    });
+  }
+
+  // Chosen channels of pixels that lie `step` elements apart, `row` elements apart.
+  template <typename Out, typename T>
+  void copy(Out* to, std::int64_t row, const T* from, std::int64_t pixels, std::int64_t step,
+            Range channels) const noexcept {
+    for_columns(channels, [=](std::int64_t c, auto lanes, auto change) {
+      Out* out = to + c;
+      const T* in = from + c;
+      for (std::int64_t j = 0; j < pixels; ++j, out += row, in += step) store(out, change(load(in, lanes)), lanes);
     });
   }
 
  private:
-  template <Activation kActivation, typename T, typename Lanes>
-  [[gnu::always_inline]] void copy_columns(float* to, const T* from, std::int64_t pixels, std::int64_t step,
-                                           std::int64_t row, std::int64_t channel, Lanes lanes) const {
-    const NormVectors norm = vectors(channel, lanes);
-    for (std::int64_t j = 0; j < pixels; ++j, to += row, from += step)
-      store(to, norm.apply<kActivation>(load(from, lanes)), lanes);
-  }
-
   const SourceNorm& norm_;
   std::span<const TensorView> operands_;
   float *mean_, *scale_, *beta_;
   std::int64_t entered_ = -1;
 };
+
+// Where units are pairs, what is read is bf16 already, weights and what a norm makes excepted: those are rounded.
+inline std::string refuse_source(const KernelQuery& q, const Type& source, const Type& weights) {
+  if (kHasPairs && source.dtype != kUnitDType) return "multiplies pairs of bf16";
+  if (kHasPairs && weights.shape[2] == 1 && q.attributes->integer("groups") > 1)
+    return "finds no pairs in one channel a group";
+  return refuse_unstored(q);
+}
 
 // Operand `first` is a source with a norm, read by a convolution with such weights.
 inline std::string refuse_norm_source(const KernelQuery& q, std::size_t first, const Type& weights) {
@@ -112,7 +127,7 @@ inline std::string refuse_norm_source(const KernelQuery& q, std::size_t first, c
   for (std::size_t i = first + 1; i <= first + kNormOperands; ++i) {
     if (q.in[i].dtype != DType::f32) return "serves f32 statistics and parameters only";
   }
-  return refuse_unstored(q);
+  return refuse_source(q, q.in[first], weights);
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

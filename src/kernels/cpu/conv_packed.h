@@ -11,23 +11,26 @@ constexpr Bytes kFewPacked = 96 * kKiB;     // the same beside a band that is ke
 
 inline std::int64_t packed_row(const GatherPlan& plan) { return plan.out_group > kLanes ? plan.panel_columns : kLanes; }
 inline std::int64_t packed_elements(const GatherPlan& plan) {
-  return plan.shape.taps() * plan.source_group * packed_row(plan);
+  return plan.shape.taps() * plan.depth() * packed_row(plan);
 }
 inline std::int64_t panels_at_once(const GatherPlan& plan) {
   const bool is_small = plan.maker.most < kBandBytes || plan.panel_columns < kTileColumns;
-  const Bytes most = is_small ? kFewPacked : kPackedBytes;
-  return smaller(plan.panel_count(), larger(1, most / 4 / packed_elements(plan)));
+  const Bytes most = (kHasPairs ? plan.outputs() <= kFewOutputs : is_small) ? kFewPacked / kUnitElements : kPackedBytes;
+  const std::int64_t count = smaller(plan.panel_count(), larger(1, most / 4 / packed_elements(plan)));
+  if (!kHasPairs) return count;
+  return divide_up(plan.panel_count(), divide_up(plan.panel_count(), count));  // 4 panels are 2 + 2, not 3 + 1
 }
 
 // A wide panel is halved where it serves few outputs.
 inline GatherPlan plan_packed(const ConvShape& s, bool is_backward, DType source, const SourceNorm& norm = {}) {
   GatherPlan plan = plan_gather(s, is_backward, source, norm);
-  if (packed_elements(plan) * 4 > kFewPacked && plan.outputs() <= kFewOutputs) plan.panel_columns = kLanes;
+  if (packed_elements(plan) * 4 > kFewPacked / kUnitElements && plan.outputs() <= kFewOutputs)
+    plan.panel_columns = kLanes;
   return plan;
 }
 
 struct PackedWork {
-  float* packed = nullptr;   // (panels, taps, source_group, packed_row)
+  Unit* packed = nullptr;    // (panels, taps, depth, packed_row)
   float* buffers = nullptr;  // (threads, buffer_elements)
   Bytes bytes = 0;
 };
@@ -35,24 +38,24 @@ struct PackedWork {
 inline PackedWork carve_packed(const GatherPlan& plan, int threads, std::byte* base) {
   Carver carver(base);
   PackedWork work;
-  work.packed = carver.take<float>(panels_at_once(plan) * packed_elements(plan));
+  work.packed = carver.take<Unit>(panels_at_once(plan) * packed_elements(plan));
   work.buffers = carver.take<float>(threads * plan.buffer_elements());
   work.bytes = carver.used();
   return work;
 }
 
-// The weights (source_group, columns) of one tap for one panel. Columns beyond the panel are never read.
+// The weights (depth, columns) of one tap for one panel. Columns beyond the panel are never read.
 template <typename W>
-void pack_tap(const GatherPlan& plan, const GatherPanel& panel, std::int64_t tap, const W* w, float* packed) noexcept {
+void pack_tap(const GatherPlan& plan, const GatherPanel& panel, std::int64_t tap, const W* w, Unit* packed) noexcept {
   const std::int64_t outs = plan.shape.out_channels, row = packed_row(plan);
   if (!plan.is_backward()) {  // w[tap, c, panel.column + n]
     w += tap * plan.source_group * outs + panel.column;
-    for (std::int64_t c = 0; c < plan.source_group; ++c) copy_to_f32(packed + c * row, w + c * outs, panel.columns);
+    join_rows(packed, row, w, outs, plan.source_group, panel.columns);
     return;
   }
   const std::int64_t first_channel = panel.column - panel.group * plan.out_group;  // w[tap, first_channel + n, o]
   w += (tap * plan.out_group + first_channel) * outs + panel.group * plan.source_group;
-  transpose_to_f32(packed, row, w, outs, panel.columns, plan.source_group);
+  transpose_to_units(packed, row, w, outs, panel.columns, plan.source_group);
 }
 
 // Calls body(tap) for all taps of the kernel in the order in which the phases read them.
@@ -72,7 +75,7 @@ void for_taps(const GatherPlan& plan, Body&& body) {
 }
 
 template <typename W>
-void pack_panels(const GatherPlan& plan, const Call& call, Range panels, float* packed) noexcept {
+void pack_panels(const GatherPlan& plan, const Call& call, Range panels, Unit* packed) noexcept {
   const std::int64_t taps = plan.shape.taps();
   parallel_for(call.threads, (panels.end - panels.begin) * taps, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t index = begin / taps; index * taps < end; ++index) {
@@ -80,7 +83,7 @@ void pack_panels(const GatherPlan& plan, const Call& call, Range panels, float* 
       for_taps(plan, [&](std::int64_t tap) {
         if (place >= begin && place < end) {
           pack_tap(plan, panel_at(plan, panels.begin + index), tap, call.in[1].as<const W>(),
-                   packed + place * plan.source_group * packed_row(plan));
+                   packed + place * plan.depth() * packed_row(plan));
         }
         ++place;
       });
@@ -106,8 +109,8 @@ inline void gather_packed(const GatherPlan& plan, const GatherCall& what) noexce
     };
     parallel(grid.rows * grid.columns, [&](int thread, int) {
       const Range part = part_of(chosen.end - chosen.begin, thread % grid.columns, grid.columns);
-      gather<float>(plan, what, part_of(rows, thread / grid.columns, grid.rows), {first + part.begin, first + part.end},
-                    work.buffers + thread * plan.buffer_elements(), panel_of);
+      gather<Unit>(plan, what, part_of(rows, thread / grid.columns, grid.rows), {first + part.begin, first + part.end},
+                   work.buffers + thread * plan.buffer_elements(), panel_of);
     });
   }
 }

@@ -33,6 +33,18 @@ inline ConvShape conv_shape(const Attributes& attributes, const Shape& x, const 
           .groups = attributes.integer("groups")};
 }
 
+// A convolution that reads each pixel by itself sees one long row in every image: no row ends in the middle of a tile.
+// Where there are few images, rows are what threads share out.
+constexpr std::int64_t kFewImages = 4;
+
+inline ConvShape with_long_rows(ConvShape s) {
+  const bool is_pointwise = s.taps() == 1 && s.stride == 1 && s.padding == 0;
+  if (!is_pointwise || s.batch < kFewImages) return s;
+  s.width = s.out_width = s.height * s.width;
+  s.height = s.out_height = 1;
+  return s;
+}
+
 constexpr std::int64_t divide_down(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) { return -divide_down(-a, b); }
 

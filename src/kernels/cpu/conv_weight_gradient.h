@@ -54,9 +54,9 @@ struct WeightPart {
 };
 
 // A panel of dy for a block of pixels: strides from one pixel, row and image to the next, from the block's first pixel
-// on.
+// on. Where units are pairs, each holds two pixels of a row.
 struct PanelOfDy {
-  const float* data = nullptr;
+  const Unit* data = nullptr;
   std::int64_t pixel = 0, row = 0, image = 0;
 };
 
@@ -65,16 +65,17 @@ PanelOfDy pack_dy(const WeightPart& part, const BandBlock& block, std::int64_t c
                   float* packed) noexcept {
   const ConvShape& s = part.plan.shape;
   const std::int64_t width = block.columns.end - block.columns.begin, height = block.rows.end - block.rows.begin;
-  float* to = packed;
+  const std::int64_t row_units = units_of(width) * kTileColumns;
+  auto* to = reinterpret_cast<Unit*>(packed);
   for (std::int64_t b = block.first_image; b < block.first_image + block.images; ++b) {
     for (std::int64_t row = block.rows.begin; row < block.rows.end; ++row) {
       const std::int64_t pixel = (b * s.out_height + row) * s.out_width + block.columns.begin;
       const Y* from = part.call.dy.as<const Y>() + pixel * s.out_channels + column;
-      for (std::int64_t i = 0; i < width; ++i, to += kTileColumns, from += s.out_channels)
-        copy_to_f32(to, from, columns);
+      join_rows(to, kTileColumns, from, s.out_channels, width, columns);
+      to += row_units;
     }
   }
-  return {packed, kTileColumns, width * kTileColumns, height * width * kTileColumns};
+  return {reinterpret_cast<const Unit*>(packed), kTileColumns, row_units, height * row_units};
 }
 
 inline PanelOfDy make_dy(const WeightPart& part, const BandBlock& block, std::int64_t column,
@@ -87,7 +88,7 @@ inline PanelOfDy make_dy(const WeightPart& part, const BandBlock& block, std::in
                                   : pack_dy<BFloat16>(part, block, column, columns, packed);
   }
   const std::int64_t row = s.out_width * s.out_channels, image = s.out_height * row;
-  const float* data = dy.as<const float>() + block.first_image * image + block.rows.begin * row;
+  const Unit* data = dy.as<const Unit>() + block.first_image * image + block.rows.begin * row;
   return {data + block.columns.begin * s.out_channels + column, s.out_channels, row, image};
 }
 
@@ -106,13 +107,20 @@ inline void add_tap(const WeightPlan& plan, const BandBlock& block, const Band& 
   const std::int64_t channels = block.channels.end - block.channels.begin;
   const Range rows = overlap(block.rows, inside_windows(s, i * s.dilation, s.height, s.out_height));
   const Range all = {0, s.out_width};
-  const Range pixels = overlap(block.columns, joins ? all : inside_windows(s, j * s.dilation, s.width, s.out_width));
-  t.count = pixels.end - pixels.begin;
+  // Pairs are those of the whole row, for all taps; a band that is made of them is padded.
+  const bool takes_all = joins || kHasPairs;
+  const Range pixels =
+      overlap(block.columns, takes_all ? all : inside_windows(s, j * s.dilation, s.width, s.out_width));
+  t.count = units_of(pixels.end - pixels.begin);
   t.inner = rows.end - rows.begin;
   t.a += i * s.dilation * band.row + j * s.dilation * band.pixel + rows.begin * t.a_inner + pixels.begin * t.a_next;
-  t.b = static_cast<const float*>(t.b) + rows.begin * t.b_inner + pixels.begin * t.b_next;
+  t.b = static_cast<const Unit*>(t.b) + rows.begin * t.b_inner + pixels.begin * t.b_next;
+  if (kHasPairs && t.a_inner == t.count * t.a_next && t.b_inner == t.count * t.b_next) {  // one long run
+    t.count *= t.inner;
+    t.inner = 1;
+  }
   t.c += (i * s.kernel_width + j) * plan.channels_at_once() * t.c_row;
-  run_tiles<float, true>(t, joins ? s.kernel_width * channels : channels, columns);
+  run_tiles<Unit, true>(t, joins ? s.kernel_width * channels : channels, columns);
 }
 
 inline void add_panel(const WeightPart& part, const BandBlock& block, const Band& band, std::int64_t panel,

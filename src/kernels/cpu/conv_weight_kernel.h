@@ -23,7 +23,9 @@ struct WeightKernel {
   };
 
   static std::string refuse(const KernelQuery& q) {
-    return kWhere.normalizes ? refuse_norm_source(q, kWhere.source, q.out[0]) : refuse_unstored(q);
+    if (kHasPairs && q.in[kWhere.gradient].dtype != kUnitDType) return "multiplies pairs of bf16";
+    return kWhere.normalizes ? refuse_norm_source(q, kWhere.source, q.out[0])
+                             : refuse_source(q, q.in[kWhere.source], q.out[0]);
   }
 
   static void plan_for(WeightPlan& plan, const KernelQuery& q) {

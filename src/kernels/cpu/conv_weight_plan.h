@@ -10,12 +10,15 @@ constexpr Bytes kPartialBytes = 64 * kKiB;  // gradients up to here are summed i
 constexpr Bytes kSumBytes = 96 * kKiB;      // of f32 sums held at once for a gradient that is stored otherwise
 constexpr std::int64_t kWantedPixels =
     256;  // of a block: fetching and storing the sums should cost little beside the products
-constexpr std::int64_t kFewChannels = 8;  // a tile of fewer rows wastes the processor
+constexpr std::int64_t kLeastPixels = 128;  // where channels are taken fewer at a time to make room for more
+constexpr std::int64_t kFewChannels = 8;    // a tile of fewer rows wastes the processor
 // From here on neighbouring pixels lie so far apart that they fall on few sets of the cache and many pages: they are
 // copied close together, this many channels at a time.
 constexpr std::int64_t kManyChannels = 256;
 constexpr std::int64_t kChunkChannels = 64;
-constexpr std::int64_t kSummedChannels = 32;  // the same where the sums wait in the workspace too
+// The same where the sums wait in the workspace too.
+constexpr std::int64_t kSummedChannels = 32;
+constexpr std::int64_t kLeastChunk = 16;
 
 struct WeightPlan : KernelState {
   ConvShape shape;
@@ -55,7 +58,7 @@ struct WeightPlan : KernelState {
 
   // A thread's copies of what a block reads of x and dy.
   std::int64_t x_elements() const { return round_up(images * maker.elements(band.rows, band.columns, chunk), 16); }
-  std::int64_t dy_elements() const { return packs_dy ? images * band.rows * band.columns * kTileColumns : 0; }
+  std::int64_t dy_elements() const { return packs_dy ? images * band.rows * units_of(band.columns) * kTileColumns : 0; }
   std::int64_t copied_elements() const { return x_elements() + dy_elements(); }
   std::int64_t thread_elements() const { return round_up(copied_elements(), 16) + maker.norm.elements(); }
 
@@ -63,6 +66,7 @@ struct WeightPlan : KernelState {
   bool joins_taps() const {
     return shape.group_channels() < kFewChannels && shape.dilation == 1 && shape.kernel_width > 1 && grid.rows == 1;
   }
+  std::int64_t block_pixels() const { return images * band.rows * band.columns; }
   int threads() const { return pixel_parts * grid.rows * grid.columns; }
 };
 
@@ -80,6 +84,11 @@ inline void plan_weight_threads(WeightPlan& plan, int threads, DType out) {
 inline void plan_weight_block(WeightPlan& plan) {
   const ConvShape& s = plan.shape;
   plan.band = choose_band(plan.maker, plan.chunk);
+  plan.images = 1;
+  if (kHasPairs && s.out_height == 1) {  // nearly equal parts of a long row, of whole pairs
+    const std::int64_t parts = divide_up(plan.band.columns, kWantedPixels);
+    plan.band.columns = smaller(s.out_width, round_up(divide_up(plan.band.columns, parts), kUnitElements));
+  }
   const std::int64_t rows = divide_up(kWantedPixels, plan.band.columns);
   if (plan.maker.is_direct || plan.band.rows > rows) plan.band.rows = smaller(rows, s.out_height);
   plan.band.rows = divide_up(s.out_height, divide_up(s.out_height, plan.band.rows));
@@ -92,20 +101,29 @@ inline void plan_weight_block(WeightPlan& plan) {
 inline void plan_weight_gradient(WeightPlan& plan, const Attributes& attributes, const Type& x, const Type& dy,
                                  const Type& dw, int threads, const SourceNorm& norm = {}) {
   plan.shape = conv_shape(attributes, x.shape, dw.shape, dy.shape);
+  if (kHasPairs) plan.shape = with_long_rows(plan.shape);
   const ConvShape& s = plan.shape;
   BandMaker& maker = plan.maker;
   maker.rows = forward_axis(s, s.height, s.out_height, s.kernel_height);
   maker.columns = forward_axis(s, s.width, s.out_width, s.kernel_width);
   maker.channels = s.channels;
   maker.norm = norm;
+  maker.joins_pixels = kHasPairs;
   plan_weight_threads(plan, threads, dw.dtype);
-  maker.set_source(x.dtype, s.batch * s.out_height * s.out_width);
-  maker.is_direct = !maker.converts(x.dtype) && s.channels < kManyChannels && !plan.joins_taps();
-  plan.packs_dy = dy.dtype != DType::f32 || s.out_channels >= kManyChannels;
+  maker.set_source(x.dtype, s.group_channels(), s.batch * s.out_height * s.out_width);
+  maker.is_direct = !maker.converts(x.dtype, s.group_channels()) && s.channels < kManyChannels && !plan.joins_taps();
+  plan.packs_dy = kHasPairs || dy.dtype != DType::f32 || s.out_channels >= kManyChannels;
   plan.chunk = divide_up(s.group_channels(), plan.grid.rows);
   if (!maker.is_direct) plan.chunk = smaller(plan.chunk, kChunkChannels);
   if (plan.sums_in_turns()) plan.chunk = smaller(plan.chunk, kSummedChannels);
   plan_weight_block(plan);
+  if (!kHasPairs) return;
+  // Products of pairs are so fast that fetching and storing the sums shows sooner.
+  const std::int64_t least = smaller(kLeastPixels, s.batch * s.out_height * s.out_width);
+  while (plan.block_pixels() < least && plan.chunk >= 2 * kLeastChunk) {
+    plan.chunk = divide_up(plan.chunk, 2);
+    plan_weight_block(plan);
+  }
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

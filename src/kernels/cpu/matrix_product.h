@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/conv_shape.h"
-#include "kernels/cpu/tile_border.h"
+#include "kernels/cpu/unit_copy.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
 
@@ -72,7 +72,7 @@ void product_part(const Product& p, Range blocks, int block_count, Range panels,
     const std::int64_t column = panel * kTileColumns, columns = smaller(kTileColumns, plan.columns - column);
     TileWork t;
     if (plan.transpose_b)
-      transpose_to_f32(packed, kTileColumns, b + column * plan.depth, plan.depth, columns, plan.depth);
+      transpose_to_units(packed, kTileColumns, b + column * plan.depth, plan.depth, columns, plan.depth);
     for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
       const Range rows = part_of(plan.rows, static_cast<int>(block), block_count);
       if (plan.transpose_b) {

@@ -9,11 +9,20 @@
 
 #include "base/bfloat16.h"
 
-#if defined(__clang__) && defined(THIMBLE_ISA_AVX512)
+#if defined(THIMBLE_ISA_AVX512_BF16)
+#define THIMBLE_ISA_AVX512
+#endif
+
+#if defined(__clang__) && defined(THIMBLE_ISA_AVX512_BF16)
+#pragma clang attribute push(__attribute__((target("avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))), \
+                             apply_to = function)
+#elif defined(__clang__) && defined(THIMBLE_ISA_AVX512)
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))), \
                              apply_to = function)
 #elif defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#elif defined(THIMBLE_ISA_AVX512_BF16)
+#pragma GCC target("avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")
 #elif defined(THIMBLE_ISA_AVX512)
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")
 #else
@@ -26,7 +35,11 @@ namespace thimble::kernels::THIMBLE_ISA {
 
 #if defined(THIMBLE_ISA_AVX512)
 
+#if defined(THIMBLE_ISA_AVX512_BF16)
+constexpr Isa kIsa = Isa::avx512_bf16;
+#else
 constexpr Isa kIsa = Isa::avx512;
+#endif
 constexpr int kLanes = 16;
 struct Vec {
   __m512 v;
@@ -50,6 +63,10 @@ THIMBLE_INLINE Vec load_first(const BFloat16* p, int count) {
   const __m256i half = _mm256_maskz_loadu_epi16(static_cast<__mmask16>((1U << count) - 1U), p);
   return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16))};
 }
+#if defined(THIMBLE_ISA_AVX512_BF16)
+// The same as below, but for denormal numbers, which become zero: the products would take them for zero anyway.
+THIMBLE_INLINE __m256i to_bfloat16_bits(Vec a) { return (__m256i)_mm512_cvtneps_pbh(a.v); }
+#else
 // Round to nearest even, NaN stays NaN: the same bits as to_bfloat16.
 THIMBLE_INLINE __m256i to_bfloat16_bits(Vec a) {
   const __m512i bits = _mm512_castps_si512(a.v);
@@ -60,6 +77,7 @@ THIMBLE_INLINE __m256i to_bfloat16_bits(Vec a) {
   const __mmask16 is_nan = _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q);
   return _mm512_cvtepi32_epi16(_mm512_mask_mov_epi32(rounded, is_nan, quiet));
 }
+#endif
 THIMBLE_INLINE void store(BFloat16* p, Vec a) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), to_bfloat16_bits(a));
 }

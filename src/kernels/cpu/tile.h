@@ -7,22 +7,22 @@
 
 #include <utility>
 
-#include "kernels/cpu/support.h"
+#include "kernels/cpu/units.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
 
 // As many sums as fit the registers beside two vectors of b and one broadcast of a.
-constexpr int kTileRows = kIsa == Isa::avx512 ? 14 : 6;
+constexpr int kTileRows = kLanes == 16 ? 14 : 6;
 constexpr int kTileVectors = 2;
 constexpr std::int64_t kTileColumns = kTileVectors * kLanes;
 
-// Strides are in elements. k runs over outer x inner x count.
+// Strides are in units of a and elements of b and c. k runs over outer x inner x count.
 struct TileWork {
-  const float* a = nullptr;
+  const Unit* a = nullptr;
   std::int64_t a_row = 0;   // from one row of the tile to the next
   std::int64_t a_next = 1;  // from one k to the next; one of a_row and a_next is 1
   std::int64_t a_inner = 0, a_outer = 0;
-  const void* b = nullptr;  // f32 or bf16
+  const void* b = nullptr;  // f32 or bf16, pairs if a is made of them
   std::int64_t b_next = 0, b_inner = 0, b_outer = 0;
   std::int64_t count = 0, inner = 1, outer = 1;
   float* c = nullptr;
@@ -33,6 +33,9 @@ struct TileWork {
   bool skips_first = false, skips_last = false;
   bool adds = false;              // to what c holds; else c is overwritten
   const float* addend = nullptr;  // what is added instead of c, laid out as c is
+  // Where units are pairs: the sums go here instead, rounded, and this is added before; laid out as c would be.
+  BFloat16* narrow = nullptr;
+  const BFloat16* narrow_addend = nullptr;
 };
 
 using TileFunction = void (*)(const TileWork&) noexcept;
@@ -53,7 +56,7 @@ THIMBLE_INLINE void load_row(Vec (&row)[kVectors], const B* b, int last_lanes) {
   if constexpr (kVectors == 2) row[0] = load(b);
   const B* last = b + (kVectors - 1) * kLanes;
   // AVX2 has no masked load of 16-bit elements: there the whole vector, nearly always met, is worth a branch.
-  if (kIsa != Isa::avx512 && last_lanes == kLanes) {
+  if (kLanes != 16 && last_lanes == kLanes) {
     row[kVectors - 1] = load(last);
   } else {
     row[kVectors - 1] = load_first(last, last_lanes);
@@ -61,15 +64,15 @@ THIMBLE_INLINE void load_row(Vec (&row)[kVectors], const B* b, int last_lanes) {
 }
 
 template <int kVectors>
-THIMBLE_INLINE void add_product(Vec (&sum)[kVectors], float a, const Vec (&b)[kVectors]) {
+THIMBLE_INLINE void add_product(Vec (&sum)[kVectors], Unit a, const Vec (&b)[kVectors]) {
   const Vec wide = broadcast(a);
 #pragma GCC unroll 2
-  for (int v = 0; v < kVectors; ++v) sum[v] = fma(wide, b[v], sum[v]);
+  for (int v = 0; v < kVectors; ++v) sum[v] = multiply_add(wide, b[v], sum[v]);
 }
 
 // Rows of the tile lie side by side in a (a_row = 1): weight gradients, transposed left operands.
 template <int kRows, int kVectors, typename B>
-THIMBLE_INLINE void add_run_of_columns(TileSums<kRows, kVectors>& sums, const TileWork& t, const float* a, const B* b) {
+THIMBLE_INLINE void add_run_of_columns(TileSums<kRows, kVectors>& sums, const TileWork& t, const Unit* a, const B* b) {
   for (std::int64_t k = 0; k < t.count; ++k, a += t.a_next, b += t.b_next) {
     Vec row[kVectors];
     load_row(row, b, t.last_lanes);
@@ -82,10 +85,10 @@ THIMBLE_INLINE void add_run_of_columns(TileSums<kRows, kVectors>& sums, const Ti
 // base + 2 stride are addresses the processor forms for nothing, and fourteen separate pointers do not fit the
 // registers. Only rows [kBegin, kEnd) of the tile take part.
 template <int kBegin, int kEnd, int kRows, int kVectors, typename B>
-THIMBLE_INLINE void add_run_of_rows(TileSums<kRows, kVectors>& sums, const TileWork& t, const float* a, const B* b) {
+THIMBLE_INLINE void add_run_of_rows(TileSums<kRows, kVectors>& sums, const TileWork& t, const Unit* a, const B* b) {
   constexpr int kBases = (kRows + 2) / 3;
   const std::int64_t step = t.a_row;
-  const float* base[kBases];
+  const Unit* base[kBases];
 #pragma GCC unroll 16
   for (int g = 0; g < kBases; ++g) base[g] = a + 3 * g * step;
 #pragma GCC unroll 2
@@ -103,7 +106,7 @@ THIMBLE_INLINE void add_run_of_rows(TileSums<kRows, kVectors>& sums, const TileW
 }
 
 template <int kRows, int kVectors, typename B>
-THIMBLE_INLINE void add_rows(TileSums<kRows, kVectors>& sums, const TileWork& t, std::int64_t inner, const float* a,
+THIMBLE_INLINE void add_rows(TileSums<kRows, kVectors>& sums, const TileWork& t, std::int64_t inner, const Unit* a,
                              const B* b) {
   if (inner == 0 && t.skips_first) {
     add_run_of_rows<1, kRows>(sums, t, a, b);
@@ -111,6 +114,35 @@ THIMBLE_INLINE void add_rows(TileSums<kRows, kVectors>& sums, const TileWork& t,
     add_run_of_rows<0, kRows - 1>(sums, t, a, b);
   } else {
     add_run_of_rows<0, kRows>(sums, t, a, b);
+  }
+}
+
+// Totals that are added to in the end come from afar meanwhile.
+template <int kRows, int kVectors>
+THIMBLE_INLINE void fetch_totals(const TileWork& t) {
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) __builtin_prefetch(t.c + r * t.c_row + v * kLanes, 1);
+  }
+}
+
+template <int kRows, int kVectors>
+THIMBLE_INLINE void end_narrow_sums(TileSums<kRows, kVectors>& sums, const TileWork& t) {
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      const std::int64_t place = r * t.c_row + v * kLanes;
+      const bool is_whole = v + 1 < kVectors || t.last_lanes == kLanes;
+      if (t.narrow_addend != nullptr)
+        sums[r][v] = add(load_first(t.narrow_addend + place, is_whole ? kLanes : t.last_lanes), sums[r][v]);
+      if (is_whole) {
+        store(t.narrow + place, sums[r][v]);
+      } else {
+        store_first(t.narrow + place, sums[r][v], t.last_lanes);
+      }
+    }
   }
 }
 
@@ -144,9 +176,10 @@ void tile(const TileWork& t) noexcept {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) sums[r][v] = zero();
   }
+  if (kColumns && t.adds) fetch_totals<kRows, kVectors>(t);
   for (std::int64_t outer = 0; outer < t.outer; ++outer) {
     for (std::int64_t inner = 0; inner < t.inner; ++inner) {
-      const float* a = t.a + outer * t.a_outer + inner * t.a_inner;
+      const Unit* a = t.a + outer * t.a_outer + inner * t.a_inner;
       const B* b = static_cast<const B*>(t.b) + outer * t.b_outer + inner * t.b_inner;
       if constexpr (kColumns) {
         add_run_of_columns<kRows, kVectors>(sums, t, a, b);
@@ -158,6 +191,9 @@ void tile(const TileWork& t) noexcept {
   if constexpr (kIsSplit<kVectors, B>) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) interleave(sums[r][0], sums[r][1]);
+  }
+  if constexpr (kHasPairs) {
+    if (t.narrow != nullptr) return end_narrow_sums(sums, t);
   }
   end_sums(sums, t);
 }
@@ -190,7 +226,7 @@ THIMBLE_INLINE void for_tiles(std::int64_t rows, Body&& body) {
 // All rows x columns of a product that goes straight to c, f32. Columns at most kTileColumns.
 template <typename B, bool kColumns>
 void run_tiles(TileWork t, std::int64_t rows, std::int64_t columns) noexcept {
-  const float* a = t.a;
+  const Unit* a = t.a;
   float* c = t.c;
   for_tiles(rows, [&](std::int64_t begin, std::int64_t end) {
     t.a = a + begin * t.a_row;

@@ -17,32 +17,11 @@ THIMBLE_INLINE void copy_to_f32(float* to, const T* from, std::int64_t count) {
       [&](std::int64_t i, int lanes) { store_first(to + i, load_first(from + i, lanes), lanes); });
 }
 
-THIMBLE_INLINE void fill_zero(float* to, std::int64_t count) {
+template <typename T>
+THIMBLE_INLINE void fill_zero(T* to, std::int64_t count) {
   for_vectors(
       0, count, [&](std::int64_t i) { store(to + i, zero()); },
       [&](std::int64_t i, int lanes) { store_first(to + i, zero(), lanes); });
-}
-
-// to[j, i] = from[i, j] for i < rows, j < columns; strides in elements.
-template <typename T>
-void transpose_to_f32(float* to, std::int64_t to_row, const T* from, std::int64_t from_row, std::int64_t rows,
-                      std::int64_t columns) noexcept {
-  for (std::int64_t i = 0; i < rows; i += kLanes) {
-    const auto row_lanes = static_cast<int>(smaller(kLanes, rows - i));
-    for (std::int64_t j = 0; j < columns; j += kLanes) {
-      const auto column_lanes = static_cast<int>(smaller(kLanes, columns - j));
-      Vec block[kLanes];
-#pragma GCC unroll 16
-      for (int k = 0; k < kLanes; ++k) {
-        block[k] = k < row_lanes ? load_first(from + (i + k) * from_row + j, column_lanes) : zero();
-      }
-      transpose(block);
-#pragma GCC unroll 16
-      for (int k = 0; k < kLanes; ++k) {
-        if (k < column_lanes) store_first(to + (j + k) * to_row + i, block[k], row_lanes);
-      }
-    }
-  }
 }
 
 // What a sum still needs when its products are added up.
@@ -99,13 +78,18 @@ void run_tiles_to(const TensorView& out, const Ending& ending, const TileWork& s
                   std::int64_t rows, std::int64_t column, std::int64_t columns, std::int64_t first,
                   std::int64_t out_row) noexcept {
   alignas(64) float sums[kTileRows * kTileColumns];
-  const bool is_direct = out.dtype == DType::f32 && ending.bias == nullptr && ending.activation == Activation::none;
+  const bool is_plain = ending.bias == nullptr && ending.activation == Activation::none;
+  const bool is_direct = is_plain && (kHasPairs || out.dtype == DType::f32);
+  const bool is_narrow = is_direct && out.dtype == DType::bf16;
   for_tiles(rows, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t place = first + begin * out_row;
     TileWork t = tile_of(strip, border, begin, end, rows);
     t.c = is_direct ? out.as<float>() + place : sums;
     t.c_row = is_direct ? out_row : kTileColumns;
-    if (is_direct && ending.addend != nullptr) {
+    if (is_narrow) {
+      t.narrow = out.as<BFloat16>() + place;
+      if (ending.addend != nullptr) t.narrow_addend = ending.addend->as<const BFloat16>() + place;
+    } else if (is_direct && ending.addend != nullptr) {
       t.adds = true;
       t.addend = ending.addend->as<const float>() + place;
     }

@@ -1,0 +1,53 @@
+// Copies that make units of what lies in memory as rows of elements.
+#pragma once
+
+#include "kernels/cpu/tile_border.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+// `count` elements as those of units.
+template <typename T>
+THIMBLE_INLINE void copy_elements(UnitElement* to, const T* from, std::int64_t count) {
+  if constexpr (std::is_same_v<T, UnitElement>) {
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+  } else {
+    each_vector(0, count, [&](std::int64_t i, auto lanes) { store(to + i, load(from + i, lanes), lanes); });
+  }
+}
+
+// Units along the rows: row i of `to` holds from[kUnitElements * i ...][n] as one unit.
+template <typename T>
+void join_rows(Unit* to, std::int64_t to_row, const T* from, std::int64_t from_row, std::int64_t rows,
+               std::int64_t columns) noexcept {
+  for (std::int64_t i = 0; i < rows; i += kUnitElements, to += to_row, from += kUnitElements * from_row) {
+    const T* second = kHasPairs && i + 1 < rows ? from + from_row : nullptr;
+    each_vector(0, columns, [&](std::int64_t n, auto lanes) {
+      const Vec a = load(from + n, lanes), b = second == nullptr ? zero() : load(second + n, lanes);
+      store(to + n, sizeof(T) == 2 ? join_widened(a, b) : join(a, b), lanes);
+    });
+  }
+}
+
+// Units along the columns: to[j, i] holds from[i, kUnitElements * j ...] as one unit.
+template <typename T>
+void transpose_to_units(Unit* to, std::int64_t to_row, const T* from, std::int64_t from_row, std::int64_t rows,
+                        std::int64_t columns) noexcept {
+  for (std::int64_t i = 0; i < rows; i += kLanes) {
+    const auto row_lanes = static_cast<int>(smaller(kLanes, rows - i));
+    for (std::int64_t j = 0; j < units_of(columns); j += kLanes) {
+      const std::int64_t left = columns - j * kUnitElements;
+      Vec block[kLanes];
+#pragma GCC unroll 16
+      for (int k = 0; k < kLanes; ++k) {
+        block[k] = k < row_lanes ? load_units(from + (i + k) * from_row + j * kUnitElements, left) : zero();
+      }
+      transpose(block);
+#pragma GCC unroll 16
+      for (int k = 0; k < kLanes; ++k) {
+        if (k < units_of(left)) store_first(to + (j + k) * to_row + i, block[k], row_lanes);
+      }
+    }
+  }
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA

@@ -1,0 +1,20 @@
+// Kernels that multiply bf16 two by two serve bf16 sources alone, and round what is not bf16 yet.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "kernels/kernel.h"
+
+namespace thimble::testing {
+
+inline bool multiplies_pairs(const Kernel& kernel) { return kernel.isa == Isa::avx512_bf16; }
+
+// Weights, which stand behind the source, and what a norm makes.
+inline bool rounds_operands(const Kernel& kernel, std::span<const Type> in) {
+  const bool reads_weights = kernel.op.find("grad_weight") == std::string_view::npos;
+  const bool normalizes = kernel.op.starts_with("norm_");
+  return multiplies_pairs(kernel) && (normalizes || (reads_weights && in[1].dtype != DType::bf16));
+}
+
+}  // namespace thimble::testing

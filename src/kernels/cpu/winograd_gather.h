@@ -104,7 +104,7 @@ inline void transform_panel(const WinogradPlan& plan, const float* w, std::int64
     constexpr int kLast = kWinogradTaps * kWinogradTaps - 1;
     for (int tap = 0; tap <= kLast; ++tap) {
       const float* from = w + (tap * plan.out_channels + first) * plan.source_channels + channels.begin;
-      transpose_to_f32(turned + (kLast - tap) * taps.tap, taps.row, from, plan.source_channels, columns, count);
+      transpose_to_units(turned + (kLast - tap) * taps.tap, taps.row, from, plan.source_channels, columns, count);
     }
   }
   to += channels.begin * kTileColumns;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "report/table.h"
+#include "select/use.h"
 
 namespace thimble {
 namespace {
@@ -58,10 +59,6 @@ void print_figures(std::FILE* out, const PlanFigures& figures) {
   if (figures.spill_bytes == 0) return;
   std::fprintf(out, "\nOutside memory: a spill file of %s; %s pass between it and the arena in an iteration\n",
                to_bytes_text(figures.spill_bytes).c_str(), to_mib(figures.moved_bytes).c_str());
-}
-
-std::string kernel_of(const Choice& choice) {
-  return choice.kernel == nullptr ? "reference" : std::string(choice.kernel->name);
 }
 
 }  // namespace
@@ -192,7 +189,7 @@ void print_kernels(std::FILE* out, const Compiled& compiled) {
     for (const Refusal& refusal : choice.refusals) {
       refusals += join_text(refusals.empty() ? "" : "; ", refusal.kernel, ": ", refusal.reason);
     }
-    table.add({join_text(s + 1), std::string(node.op->name), kernel_of(choice),
+    table.add({join_text(s + 1), std::string(node.op->name), std::string(kernel_name(choice)),
                selected.graph().value(node.outputs.front()).name, step.is_recompute ? "again" : "", refusals});
   }
   table.print(out);

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "cli/costs.h"
 #include "cli/fit.h"
 #include "cli/in_sight.h"
 #include "cli/request.h"
@@ -31,6 +32,25 @@ BenchFigures measure(Compiled& compiled, const RehearsalOptions& options) {
   return bench_figures(rehearse(compiled, options), roofs);
 }
 
+// The file with what was measured now; a damaged one is told and begun anew.
+CostFile joined_costs(const std::string& path, const CostOrigin& origin, const BenchFigures& figures, int threads) {
+  FoundCosts found = find_costs(path, origin);
+  if (!found.fault.empty())
+    std::fprintf(stderr, "thimble: note: the costs kept before are replaced: %s\n", found.fault.c_str());
+  return with_figures(found.file ? std::move(*found.file) : CostFile{origin, {}}, figures, threads);
+}
+
+void keep(const std::string& path, const CostOrigin& origin, const BenchFigures& figures, int threads, std::FILE* out) {
+  if (path.empty()) {
+    std::fprintf(stderr, "thimble: note: the costs are not kept: found neither XDG_CACHE_HOME nor HOME\n");
+    return;
+  }
+  const CostFile file = joined_costs(path, origin, figures, threads);
+  publish_costs(path, file);
+  std::fprintf(out, "\n%zu costs of this machine are kept for --cost measured in %s\n", file.entries.size(),
+               path.c_str());
+}
+
 }  // namespace
 
 ExitCode run_bench(const Arguments& arguments) {
@@ -43,16 +63,20 @@ ExitCode run_bench(const Arguments& arguments) {
     writes_json ? refuse_as_json(request, result) : refuse_for_people(request, result, op_table(), cpu_kernels());
     return ExitCode::does_not_fit;
   }
-  const BenchFacts facts{request, result.compiled->microbatch, options.iterations};
+  const BenchFacts facts{request, result.compiled->microbatch, result.compiled->coverage, options.iterations};
   const BenchFigures figures = measure(*result.compiled, options);
+  const CostOrigin origin = cost_origin(request.target);
+  const std::string path = cost_path(origin);
   if (writes_json) {
     JsonWriter json(stdout);
     json.begin_object();
     write_bench_fields(json, facts, figures);
+    path.empty() ? json.null("cost_file") : json.text("cost_file", path);
     json.end_object();
   } else {
     print_bench(stdout, facts, figures);
   }
+  keep(path, origin, figures, request.target.threads, writes_json ? stderr : stdout);
   return ExitCode::good;
 }
 

@@ -111,6 +111,10 @@ constexpr OptionDef kOptions[] = {
     {"threads", integer, "N", "threads (default: all cores this process may use)", kCompiling, machine, 1, 1025},
     {"isa", word, "generic|avx2|avx512", "highest instruction set for kernels (default: this machine's)", kCompiling,
      machine},
+    {"cost", word, "model|measured",
+     "where the search has its times from. model: arithmetic and bytes; measured: what 'thimble bench' kept for this "
+     "machine. Neither changes a result, nor the microbatch that auto chooses (default model)",
+     kPlanning, machine},
     {"iterations", integer, "N", "iterations to measure, behind one that does not count (default 5)", kBench, machine,
      1, kMostMeasured},
     {"skip-pass", list, "NAME,...", "for diagnosis: leave out these passes of the compiler", kPlanning, machine},

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "cli/costs.h"
 #include "compile/recipe.h"
 #include "data/loader.h"
 #include "data/open.h"
@@ -245,6 +246,7 @@ CompileRequest make_request(const Arguments& arguments, const Dataset* dataset) 
   if (const GivenValue* memory = arguments.find("memory"); memory != nullptr) {
     request.memory = budget_from(memory->text, memory_limit_bytes(), memory->where);
   }
+  add_costs(arguments, request);
   const bool is_run =
       arguments.verb() == Verb::train || arguments.verb() == Verb::plan || arguments.verb() == Verb::bench;
   request.changing = is_run && (arguments.has("control") || follows_limits(arguments));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/median.h"
+
 namespace thimble {
 namespace {
 
@@ -35,6 +37,7 @@ struct Group {
 template <typename Groups>
 std::vector<BenchRow> rows_of(Groups groups) {
   std::vector<BenchRow> rows;
+  rows.reserve(groups.size());
   for (auto& [key, group] : groups) rows.push_back(std::move(group).finish());
   std::stable_sort(rows.begin(), rows.end(),
                    [](const BenchRow& a, const BenchRow& b) { return a.seconds > b.seconds; });
@@ -44,13 +47,6 @@ std::vector<BenchRow> rows_of(Groups groups) {
 }  // namespace
 
 bool BenchRow::is_far_from_roof() const { return roof_seconds > 0 && share_of_roof() < kFarFromRoof; }
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 BenchFigures bench_figures(const BenchTimes& times, const Roofs& roofs) {
   std::map<std::string, Group> ops;
@@ -74,6 +70,10 @@ BenchFigures bench_figures(const BenchTimes& times, const Roofs& roofs) {
   figures.kernels = rows_of(std::move(kernels));
   figures.calls = total.calls;
   figures.iteration_seconds = median(times.iteration_seconds);
+  if (const auto& all_seconds = times.iteration_seconds; !all_seconds.empty()) {
+    figures.fastest_seconds = *std::min_element(all_seconds.begin(), all_seconds.end());
+    figures.slowest_seconds = *std::max_element(all_seconds.begin(), all_seconds.end());
+  }
   figures.step_seconds = total.seconds;
   figures.predicted_seconds = total.predicted_seconds;
   return figures;

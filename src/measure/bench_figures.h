@@ -54,13 +54,13 @@ struct BenchFigures {
   std::vector<BenchRow> kernels;  // longest first
   std::int64_t calls = 0;
   double iteration_seconds = 0;  // median
+  double fastest_seconds = 0;    // of the iterations ...
+  double slowest_seconds = 0;    // ... far from each other where another process had the machine
   double step_seconds = 0;       // median over iterations of the sum of all steps
   double predicted_seconds = 0;
 
   double between_seconds() const { return iteration_seconds - step_seconds; }
 };
-
-double median(std::vector<double> values);  // of an even number the mean of the middle two; 0 of none
 
 BenchFigures bench_figures(const BenchTimes& times, const Roofs& roofs);
 

@@ -107,11 +107,13 @@ void write_rows(JsonWriter& json, std::string_view key, const std::vector<BenchR
 void print_bench(std::FILE* out, const BenchFacts& facts, const BenchFigures& figures) {
   std::fprintf(out, "%s\n", request_line(facts.request, facts.microbatch).c_str());
   print_roofs(out, figures.roofs);
-  std::fprintf(out, "An iteration takes %s (median of %d, predicted %s); its %s steps take %s, %s of it\n",
-               to_duration(figures.iteration_seconds).c_str(), facts.iterations,
-               to_duration(figures.predicted_seconds).c_str(), with_commas(figures.calls).c_str(),
-               to_duration(figures.step_seconds).c_str(),
-               to_percent(share(figures.step_seconds, figures.iteration_seconds)).c_str());
+  std::fprintf(
+      out, "An iteration takes %s (median of %d, from %s to %s; predicted %s); its %s steps take %s, %s of it\n",
+      to_duration(figures.iteration_seconds).c_str(), facts.iterations, to_duration(figures.fastest_seconds).c_str(),
+      to_duration(figures.slowest_seconds).c_str(), to_duration(figures.predicted_seconds).c_str(),
+      with_commas(figures.calls).c_str(), to_duration(figures.step_seconds).c_str(),
+      to_percent(share(figures.step_seconds, figures.iteration_seconds)).c_str());
+  if (facts.request.cost == CostSource::measured) std::fprintf(out, "%s\n", coverage_text(facts.coverage).c_str());
   print_ops(out, figures);
   print_kernels(out, figures);
 }
@@ -123,6 +125,7 @@ void write_bench_fields(JsonWriter& json, const BenchFacts& facts, const BenchFi
   json.text("isa", name_of(facts.request.target.isa));
   json.integer("threads", facts.request.target.threads);
   json.integer("iterations", facts.iterations);
+  write_cost_fields(json, facts.request.cost, facts.coverage);
   json.begin_object("roofs");
   json.number("flops_per_second", figures.roofs.flops_per_second);
   const auto bf16 = figures.roofs.bf16_flops_per_second;
@@ -131,6 +134,8 @@ void write_bench_fields(JsonWriter& json, const BenchFacts& facts, const BenchFi
   json.integer("cache_bytes", figures.roofs.cache_bytes);
   json.end_object();
   json.number("iteration_seconds", figures.iteration_seconds);
+  json.number("fastest_seconds", figures.fastest_seconds);
+  json.number("slowest_seconds", figures.slowest_seconds);
   json.number("step_seconds", figures.step_seconds);
   json.number("between_seconds", figures.between_seconds());
   json.number("predicted_seconds", figures.predicted_seconds);

@@ -13,6 +13,7 @@ namespace thimble {
 struct BenchFacts {
   CompileRequest request;
   std::int64_t microbatch = 0;
+  CostCoverage coverage;
   int iterations = 0;
 };
 

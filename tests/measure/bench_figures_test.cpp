@@ -23,12 +23,6 @@ TEST(Roof, IsTheLongerOfArithmeticAndTraffic) {
   EXPECT_DOUBLE_EQ(roof_seconds(kRoofs, 0, 0), 0);
 }
 
-TEST(Median, IsTheMiddleOne) {
-  EXPECT_EQ(median({}), 0);
-  EXPECT_EQ(median({3, 1, 2}), 2);
-  EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
-}
-
 // Two shapes of one op, of which the first is called twice (say, because it is recomputed), and another op.
 BenchTimes three_works() {
   BenchTimes times;
@@ -68,6 +62,8 @@ TEST(BenchFigures, WhatLiesBetweenStepsIsTheRestOfTheIteration) {
   const BenchFigures figures = bench_figures(three_works(), kRoofs);
   EXPECT_EQ(figures.calls, 4);
   EXPECT_EQ(figures.iteration_seconds, 16);
+  EXPECT_EQ(figures.fastest_seconds, 15);
+  EXPECT_EQ(figures.slowest_seconds, 22);
   EXPECT_EQ(figures.step_seconds, 15);  // of 14, 15 and 21
   EXPECT_EQ(figures.between_seconds(), 1);
   EXPECT_EQ(figures.predicted_seconds, 4);

@@ -2,6 +2,19 @@
 
 namespace thimble {
 
+std::string_view name_of(CostSource source) {
+  switch (source) {
+    case CostSource::model: return "model";
+    case CostSource::measured: return "measured";
+  }
+  return "";
+}
+
+// Arithmetic and traffic of a convolution overlap only in part; their sum errs on the safe side for small maps.
+double predicted_seconds(double flops, double bytes, const CostModel& model) {
+  return flops / model.flops_per_second + bytes / model.bytes_per_second + model.seconds_per_step;
+}
+
 NodeCost cost_of(const Graph& graph, NodeId id, const CostModel& model) {
   const Node& node = graph.node(id);
   if (node.op->is_view) return {};
@@ -10,8 +23,7 @@ NodeCost cost_of(const Graph& graph, NodeId id, const CostModel& model) {
   cost.flops = node.op->flops ? node.op->flops(types.query(node)) : 0;
   for (const Type& type : types.in) cost.bytes += static_cast<double>(type.bytes());
   for (const Type& type : types.out) cost.bytes += static_cast<double>(type.bytes());
-  // Arithmetic and traffic of a convolution overlap only in part; their sum errs on the safe side for small maps.
-  cost.seconds = cost.flops / model.flops_per_second + cost.bytes / model.bytes_per_second + model.seconds_per_step;
+  cost.seconds = predicted_seconds(cost.flops, cost.bytes, model);
   return cost;
 }
 

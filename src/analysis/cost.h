@@ -2,9 +2,15 @@
 // plan is the same on every run.
 #pragma once
 
+#include <string_view>
+
 #include "ir/graph.h"
 
 namespace thimble {
+
+// Where the search has its times from: this model, or the table of what was measured (cost_table.h).
+enum class CostSource : std::uint8_t { model, measured };
+std::string_view name_of(CostSource source);  // empty beyond the last
 
 struct CostModel {
   double flops_per_second = 200e9;  // dense arithmetic of two AVX-512 cores
@@ -17,6 +23,8 @@ struct NodeCost {
   double bytes = 0;
   double seconds = 0;
 };
+
+double predicted_seconds(double flops, double bytes, const CostModel& model);
 
 NodeCost cost_of(const Graph& graph, NodeId id, const CostModel& model);
 

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "cli/command.h"
 #include "cli/in_sight.h"
 #include "cli/request.h"
 #include "cli/verbs.h"
@@ -15,14 +16,9 @@ namespace {
 std::string command_of(const Arguments& arguments) {
   std::string command = "thimble train " + arguments.model();
   if (!arguments.has("data")) command += " --data NAME";
-  for (const GivenValue& value : arguments.values()) {
-    const std::string_view name = value.option->name;
-    const bool is_own = (value.option->verbs & set_of(Verb::train)) == 0 || name == "json" || name == "memory" ||
-                        name == "allow" || name == "config";
-    if (is_own || value.text == "false") continue;
-    command += join_text(" --", name, value.option->kind == OptionKind::flag ? "" : " " + value.text);
-  }
-  return command;
+  const bool is_auto = arguments.text("microbatch", "auto") == "auto";
+  return command +
+         options_text(arguments, Verb::train, {"json", "memory", "allow", "config", is_auto ? "microbatch" : ""});
 }
 
 FrontCurve curve_from(const std::string& path) {
@@ -75,8 +71,13 @@ ExitCode run_explore(const Arguments& arguments) {
   const CompileRequest request = make_request(arguments, dataset.get());
   const Exploration exploration =
       explore_in_sight(request, "exploring " + request.model.name, op_table(), cpu_kernels());
-  const FrontReport report{exploration.points, command_of(arguments), request.memory,
-                           request_line(request, exploration.points.front().microbatch), exploration.rows};
+  const FrontReport report{.points = exploration.points,
+                           .command = command_of(arguments),
+                           .budget = request.memory,
+                           .title = request_line(request, exploration.points.front().microbatch),
+                           .cost = request.cost,
+                           .coverage = exploration.coverage,
+                           .strategies = exploration.rows};
   if (const GivenValue* svg = arguments.find("svg"); svg != nullptr) write_svg(svg->text, report);
   if (other) {
     compare(curve_of(arguments.model(), exploration.points), *other, writes_json);

@@ -4,15 +4,16 @@ namespace thimble::cli {
 namespace {
 
 constexpr unsigned kTrain = set_of(Verb::train), kPlan = set_of(Verb::plan), kExplore = set_of(Verb::explore),
-                   kEval = set_of(Verb::eval);
-constexpr unsigned kPlanning = kTrain | kPlan | kExplore;
+                   kBench = set_of(Verb::bench), kEval = set_of(Verb::eval);
+constexpr unsigned kPlanning = kTrain | kPlan | kExplore | kBench;
 constexpr unsigned kCompiling = kPlanning | kEval;
 constexpr unsigned kLists = set_of(Verb::models) | set_of(Verb::ops) | set_of(Verb::data);
-// A train command line becomes a plan by changing its verb: options that do not bear on memory are taken and left.
-constexpr unsigned kTrainAndPlan = kTrain | kPlan;
+// A train command line becomes a plan, or a bench, by changing its verb: options that do not bear on it are taken and
+// left.
+constexpr unsigned kTrainAndPlan = kTrain | kPlan | kBench;
 
 // Bounds that no honest run meets: a mistyped number is refused where it stands, and products of them do not overflow.
-constexpr double kMostDimension = 16'777'217, kMostEpochs = 1e9, kMostSteps = 1e12;
+constexpr double kMostDimension = 16'777'217, kMostEpochs = 1e9, kMostSteps = 1e12, kMostMeasured = 10'001;
 
 using enum OptionKind;
 using enum OptionGroup;
@@ -26,7 +27,7 @@ constexpr OptionDef kOptions[] = {
     {"batch", integer, "N", "samples in one update of the weights (default 100)", kCompiling, problem, 1,
      kMostDimension},
     {"classes", integer, "N", "classes to tell apart, where no --data says it (default: as published)",
-     kPlan | kExplore, problem, 2, kMostDimension},
+     kPlan | kExplore | kBench, problem, 2, kMostDimension},
     {"input", text, "HxWxC",
      "size of a sample, where no --data says it, and of pictures from a folder (default: as the model was published)",
      kCompiling, problem},
@@ -110,6 +111,12 @@ constexpr OptionDef kOptions[] = {
     {"threads", integer, "N", "threads (default: all cores this process may use)", kCompiling, machine, 1, 1025},
     {"isa", word, "generic|avx2|avx512|avx512_bf16", "highest instruction set for kernels (default: this machine's)",
      kCompiling, machine},
+    {"cost", word, "model|measured",
+     "where the search has its times from. model: arithmetic and bytes; measured: what 'thimble bench' kept for this "
+     "machine. Neither changes a result, nor the microbatch that auto chooses (default model)",
+     kPlanning, machine},
+    {"iterations", integer, "N", "iterations to measure, behind one that does not count (default 5)", kBench, machine,
+     1, kMostMeasured},
     {"skip-pass", list, "NAME,...", "for diagnosis: leave out these passes of the compiler", kPlanning, machine},
 
     {"config", text, "FILE.toml", "take options from a file, keys named as the options; flags win", kCompiling, output},

@@ -10,7 +10,7 @@
 
 namespace thimble::cli {
 
-enum class Verb : std::uint8_t { train, plan, explore, eval, models, ops, data };
+enum class Verb : std::uint8_t { train, plan, explore, bench, eval, models, ops, data };
 
 enum class OptionKind : std::uint8_t {
   flag,     // given or not

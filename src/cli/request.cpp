@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "cli/costs.h"
 #include "compile/recipe.h"
 #include "data/loader.h"
 #include "data/open.h"
@@ -84,7 +85,8 @@ Target make_target(const Arguments& arguments) {
   if (const GivenValue* given = arguments.find("isa"); given != nullptr)
     target.isa = isa_from_name(given->text).value();
   // A plan may be made for another machine; a run may not.
-  const bool is_run = arguments.verb() == Verb::train || arguments.verb() == Verb::eval;
+  const bool is_run =
+      arguments.verb() == Verb::train || arguments.verb() == Verb::bench || arguments.verb() == Verb::eval;
   require(!is_run || target.isa <= detected, arguments.where("isa"), ": found ", name_of(target.isa),
           ", but this machine runs ", name_of(detected), " at most; leave it out");
   return target;
@@ -244,7 +246,9 @@ CompileRequest make_request(const Arguments& arguments, const Dataset* dataset) 
   if (const GivenValue* memory = arguments.find("memory"); memory != nullptr) {
     request.memory = budget_from(memory->text, memory_limit_bytes(), memory->where);
   }
-  const bool is_run = arguments.verb() == Verb::train || arguments.verb() == Verb::plan;
+  add_costs(arguments, request);
+  const bool is_run =
+      arguments.verb() == Verb::train || arguments.verb() == Verb::plan || arguments.verb() == Verb::bench;
   request.changing = is_run && (arguments.has("control") || follows_limits(arguments));
   require(request.changing || !request.allowed.contains("microbatch-change"), arguments.where("allow"),
           ": microbatch-change goes with a budget that changes: --control PIPE or --memory auto");

@@ -42,6 +42,18 @@ constexpr VerbDef kVerbs[] = {
                  "  thimble explore wrn28-2 --batch 100 --precision bf16 --compare f32.json\n"
                  "  thimble explore --compare f32.json,bf16.json\n",
      .run = run_explore},
+    {.verb = Verb::bench,
+     .name = "bench",
+     .operand = "MODEL",
+     .summary = "time every kernel of a plan beside what the machine could do",
+     .about = "Plans as train would, runs a few iterations of that very plan on random samples and times every step. "
+              "Prints what the machine does at most (arithmetic from registers, bytes to and from memory), then where "
+              "the time of an iteration goes, by op and by kernel and operands, and how near each comes to the roof. "
+              "The times are kept for this machine: --cost measured plans by them. Takes every option of train.",
+     .examples = "  thimble bench wrn28-2 --batch 100\n"
+                 "  thimble bench wrn28-2-gn --data cifar10 --memory 32MiB --iterations 20\n"
+                 "  thimble bench resnet18 --batch 16 --threads 1 --json\n",
+     .run = run_bench},
     {.verb = Verb::eval,
      .name = "eval",
      .operand = "MODEL",

@@ -14,6 +14,7 @@ enum class ExitCode : int { good = 0, user = 1, ours = 2, does_not_fit = 3, dive
 ExitCode run_train(const Arguments& arguments);
 ExitCode run_plan(const Arguments& arguments);
 ExitCode run_explore(const Arguments& arguments);
+ExitCode run_bench(const Arguments& arguments);
 ExitCode run_eval(const Arguments& arguments);
 ExitCode run_models(const Arguments& arguments);
 ExitCode run_ops(const Arguments& arguments);

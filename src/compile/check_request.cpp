@@ -28,6 +28,11 @@ void check_request(const CompileRequest& request) {
           ", wanted 0 or more and less than 1");
   require(request.master == Master::f32 || request.precision == DType::bf16,
           "--master none goes with --precision bf16");
+  ensure((request.cost == CostSource::measured) == (request.costs != nullptr), "request: cost is ",
+         name_of(request.cost), ", and a table is ", request.costs ? "there" : "not there");
+  require(!request.costs || !request.allowed.contains("microbatch-change"),
+          "--cost measured goes with a microbatch that stays, not with --allow microbatch-change: measured times never "
+          "choose a microbatch");
   require(!request.changing || !request.tensor_memory,
           "--tensor-memory goes with a plan that stays; a budget that may change is one of the whole process");
 }

@@ -126,10 +126,31 @@ class Compiler {
   std::shared_ptr<Stages> best_stages_;
 };
 
+CompileResult compile_by_costs(const CompileRequest& request, OpTable ops, KernelTable kernels) {
+  return request.changing ? compile_ladder(request, ops, kernels) : Compiler(request, ops, kernels).run();
+}
+
 }  // namespace
 
+// Measured times differ from run to run. They may choose between schedules, which all give the same bits, but the
+// microbatch changes the order of sums: that is chosen by the model.
 CompileResult compile(const CompileRequest& request, OpTable ops, KernelTable kernels) {
-  return request.changing ? compile_ladder(request, ops, kernels) : Compiler(request, ops, kernels).run();
+  if (!request.costs) return compile_by_costs(request, ops, kernels);
+  check_request(request);
+  CompileRequest by_model = request, by_time = request;
+  by_model.cost = CostSource::model;
+  by_model.costs.reset();
+  if (microbatch_candidates(request, check_splitting(request, ops)).size() > 1) {
+    CompileResult predicted = compile_by_costs(by_model, ops, kernels);
+    if (!predicted.compiled) return predicted;
+    by_time.microbatch = predicted.compiled->microbatch;
+  }
+  CompileResult result = compile_by_costs(by_time, ops, kernels);
+  // Either search may end a little above the other: what fits by the model, asked the very same, is not refused, and
+  // the smallest budget is the same on every run.
+  if (!result.compiled) result = compile_by_costs(by_model, ops, kernels);
+  if (result.compiled) result.compiled->request.microbatch = request.microbatch;
+  return result;
 }
 
 }  // namespace thimble

@@ -1,6 +1,7 @@
 // The whole way from a model's name to a plan that is proven and ready to bind.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -49,7 +50,16 @@ struct CompileRequest {
   std::optional<Bytes> tensor_memory;  // budget of the arena alone, for comparison with papers; none: unconstrained
   bool changing = false;               // the budget may change while training: a ladder of plans is kept
   Recompute recompute = Recompute::automatic;
+  CostSource cost = CostSource::model;
+  std::shared_ptr<const CostTable> costs = {};  // there if `cost` is measured
   Configuration configuration;
+};
+
+// How much of what was planned with measured costs was measured.
+struct CostCoverage {
+  std::int64_t measured = 0;  // kernels of all phases
+  std::int64_t missing = 0;   // of which the time was predicted ...
+  double ratio = 1;           // ... and scaled by this
 };
 
 struct Compiled {
@@ -64,6 +74,7 @@ struct Compiled {
   Reserve reserve;
   Bytes baseline_bytes = 0;
   double flops_per_sample = 0;  // forward, backward and update, without recomputation
+  CostCoverage coverage;
   std::vector<PassReport> passes;
   Ladder ladder;  // empty unless the budget may change
 };
@@ -95,6 +106,7 @@ struct StrategyRow {
 
 struct Exploration {
   std::vector<PointSummary> points;  // from fastest to smallest, every one placed
+  CostCoverage coverage = {};        // over all microbatches
   std::vector<StrategyRow> rows;     // from most bytes to fewest; none if the request names a strategy itself
 };
 

@@ -84,6 +84,7 @@ Exploration explore(const CompileRequest& request, OpTable ops, KernelTable kern
     Fronts::Front front = fronts.of(stages);
     if (sizes.size() == 1 && request.recompute == Recompute::automatic)
       result.rows = compare_strategies(stages, request, fronts.of_first());
+    stages.add_coverage(result.coverage);
     const bool changes_result = stages.batch_coupled() && size < request.batch;
     for (NamedPoint& point : front.points) {
       const Bytes bytes = point.arena_bytes();

@@ -87,6 +87,17 @@ Bytes Stages::resident_kernel_bytes() const {
   return bytes;
 }
 
+void Stages::add_coverage(CostCoverage& coverage) const {
+  if (!request_.costs) return;
+  coverage.ratio = request_.costs->ratio();
+  for (const auto& selected : selected_) {
+    for (std::int32_t n = 0; n < selected->graph().node_count(); ++n) {
+      if (selected->graph().node(NodeId{n}).op->is_view) continue;
+      ++(selected->choice(NodeId{n}).is_measured ? coverage.measured : coverage.missing);
+    }
+  }
+}
+
 std::int64_t Stages::node_count() const {
   std::int64_t count = 0;
   for (const auto& selected : selected_) count += selected->graph().node_count();
@@ -124,7 +135,10 @@ void Stages::add_phase(const Phase& phase) {
                  request_.configuration.skipped_passes);
   reports.insert(reports.end(), more.begin(), more.end());
   if (reports_.empty()) reports_ = std::move(reports);
-  SelectOptions options{.target = request_.target, .use_references = request_.configuration.references, .cost = {}};
+  SelectOptions options{.target = request_.target,
+                        .use_references = request_.configuration.references,
+                        .cost = {},
+                        .measured = request_.costs.get()};
   selected_.push_back(std::make_unique<Selected>(select_kernels(std::move(training), kernels_, options)));
   schedulers_.push_back(std::make_unique<Scheduler>(*selected_.back()));
 }
@@ -282,6 +296,7 @@ Compiled Stages::finish(Planned planned) {
   compiled.evaluation_samples = evaluation_samples_;
   compiled.tensors = std::move(tensors_);
   compiled.sparse_tensors = std::move(sparse_tensors_);
+  add_coverage(compiled.coverage);
   compiled.phases = finish_phases();
   compiled.plans = std::move(planned.plans);
   compiled.point = std::move(planned.point);

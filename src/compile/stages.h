@@ -51,6 +51,7 @@ class Stages {
   Bytes persistent_bytes() const { return persistent_bytes_; }  // of the busiest phase
   Bytes resident_kernel_bytes() const;
   std::int64_t node_count() const;  // of all phases
+  void add_coverage(CostCoverage& coverage) const;
 
   NamedHolding by_name(const Holding& holding) const;  // from the busiest phase's values
   Holding on_busiest(const NamedHolding& named) const;

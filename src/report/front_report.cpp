@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "report/plan_report.h"
 #include "report/table.h"
 
 namespace thimble {
@@ -26,6 +27,10 @@ std::string command_for(const FrontReport& report, const PointSummary& point) {
   const bool spills = point.spill_bytes > 0;
   std::string allow = needs_leave ? " --allow microbatch-norm" : "";
   if (spills) allow += needs_leave ? ",offload --spill DIR" : " --allow offload --spill DIR";
+  // Left to itself train would choose the microbatch by the model.
+  const bool names_size =
+      report.cost == CostSource::measured && report.command.find(" --microbatch ") == std::string::npos;
+  if (names_size) allow += join_text(" --microbatch ", point.microbatch);
   return join_text(report.command, allow, " --memory ", point.process_bytes, "B");
 }
 
@@ -53,6 +58,7 @@ void print_front(std::FILE* out, const FrontReport& report) {
   }
   table.print(out, 0);
   if (!is_chosen) std::fprintf(out, "None of these fits %s.\n", to_mib(*report.budget).c_str());
+  if (report.cost == CostSource::measured) std::fprintf(out, "\n%s\n", coverage_text(report.coverage).c_str());
   std::fprintf(out,
                "\n'process' is what --memory has to allow; time is predicted, 1 is the fastest. For example:\n  %s\n",
                command_for(report, report.points.back()).c_str());
@@ -109,6 +115,7 @@ void write_front(JsonWriter& json, const FrontReport& report) {
   json.begin_object();
   json.text("title", report.title);
   json.optional_integer("budget_bytes", report.budget);
+  write_cost_fields(json, report.cost, report.coverage);
   json.begin_array("points");
   for (const PointSummary& point : report.points) write_point(json, report, point);
   json.end_array();

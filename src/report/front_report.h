@@ -15,7 +15,9 @@ struct FrontReport {
   std::span<const PointSummary> points;  // from fastest to smallest
   std::string command;                   // that trains, without --memory and --allow
   std::optional<Bytes> budget;
-  std::string title = {};                        // what is trained
+  std::string title = {};  // what is trained
+  CostSource cost = CostSource::model;
+  CostCoverage coverage = {};
   std::span<const StrategyRow> strategies = {};  // what the search adds over them; may be empty
 };
 

@@ -125,6 +125,8 @@ PlanFigures figures_of(const Compiled& compiled) {
   figures.process_bytes = compiled.plans.arena_bytes + compiled.reserve.total();
   figures.categories = categories_at(compiled, find_peak(compiled.plans));
   figures.reserve = compiled.reserve;
+  figures.cost = compiled.request.cost;
+  figures.coverage = compiled.coverage;
   figures.seconds = compiled.point.seconds;
   figures.recompute_flops_ratio = compiled.point.recompute_flops_ratio;
   figures.flops_per_sample = compiled.flops_per_sample;

@@ -37,6 +37,8 @@ struct PlanFigures {
   Bytes moved_bytes = 0;    // to and from it, an iteration
   Categories categories;
   Reserve reserve;
+  CostSource cost = CostSource::model;
+  CostCoverage coverage;
   double seconds = 0;  // predicted, an iteration
   double recompute_flops_ratio = 0;
   double flops_per_sample = 0;

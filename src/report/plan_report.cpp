@@ -4,6 +4,7 @@
 #include <map>
 
 #include "report/table.h"
+#include "select/use.h"
 
 namespace thimble {
 namespace {
@@ -60,11 +61,21 @@ void print_figures(std::FILE* out, const PlanFigures& figures) {
                to_bytes_text(figures.spill_bytes).c_str(), to_mib(figures.moved_bytes).c_str());
 }
 
-std::string kernel_of(const Choice& choice) {
-  return choice.kernel == nullptr ? "reference" : std::string(choice.kernel->name);
+}  // namespace
+
+void write_cost_fields(JsonWriter& json, CostSource cost, const CostCoverage& coverage) {
+  json.text("cost", name_of(cost));
+  const bool is_measured = cost == CostSource::measured;
+  json.optional_integer("measured_costs", is_measured ? std::optional(coverage.measured) : std::nullopt);
+  json.optional_integer("missing_costs", is_measured ? std::optional(coverage.missing) : std::nullopt);
 }
 
-}  // namespace
+std::string coverage_text(const CostCoverage& coverage) {
+  const std::int64_t all = coverage.measured + coverage.missing;
+  if (coverage.missing == 0) return join_text("Times of all ", all, " kernels are measured.");
+  return join_text("Times of ", coverage.measured, " of ", all, " kernels are measured; those of the other ",
+                   coverage.missing, " are predicted, times ", format("%.2f", coverage.ratio), ".");
+}
 
 void write_plan_fields(JsonWriter& json, const PlanFigures& figures, bool fits) {
   json.text("model", figures.model);
@@ -86,6 +97,7 @@ void write_plan_fields(JsonWriter& json, const PlanFigures& figures, bool fits) 
   json.begin_object("reserve");
   for (const NamedBytes& part : parts_of(figures.reserve)) json.integer(part.name, part.bytes);
   json.end_object();
+  write_cost_fields(json, figures.cost, figures.coverage);
   json.number("recompute_flops_ratio", figures.recompute_flops_ratio);
   json.number("flops_per_sample", figures.flops_per_sample);
   json.integer("steps", figures.steps);
@@ -115,6 +127,7 @@ std::string request_line(const CompileRequest& request, std::int64_t microbatch)
   line += join_text(", ", name_of(request.precision));
   if (request.master == Master::none) line += " throughout";
   if (request.sparsity > 0) line += join_text(", sparsity ", request.sparsity);
+  if (request.cost == CostSource::measured) line += ", measured costs";
   return line + join_text(", ", name_of(request.target.isa), ", ", request.target.threads,
                           request.target.threads == 1 ? " thread" : " threads");
 }
@@ -131,6 +144,7 @@ void print_plan(std::FILE* out, const Compiled& compiled) {
   std::fprintf(out, "\nPredicted %s an iteration of %s steps, %.1f MFLOP a sample and %s of that again to recompute\n",
                to_duration(figures.seconds).c_str(), with_commas(figures.steps).c_str(), figures.flops_per_sample / 1e6,
                to_percent(figures.recompute_flops_ratio).c_str());
+  if (figures.cost == CostSource::measured) std::fprintf(out, "%s\n", coverage_text(figures.coverage).c_str());
   std::string levers;
   for (const std::string& lever : figures.levers) levers += (levers.empty() ? "" : ", ") + lever;
   std::fprintf(out, "Levers in use: %s\n", levers.empty() ? "none" : levers.c_str());
@@ -192,7 +206,7 @@ void print_kernels(std::FILE* out, const Compiled& compiled) {
     for (const Refusal& refusal : choice.refusals) {
       refusals += join_text(refusals.empty() ? "" : "; ", refusal.kernel, ": ", refusal.reason);
     }
-    table.add({join_text(s + 1), std::string(node.op->name), kernel_of(choice),
+    table.add({join_text(s + 1), std::string(node.op->name), std::string(kernel_name(choice)),
                selected.graph().value(node.outputs.front()).name, step.is_recompute ? "again" : "", refusals});
   }
   table.print(out);

@@ -11,6 +11,10 @@ namespace thimble {
 // The fields of one plan, inside an object that the caller has opened.
 void write_plan_fields(JsonWriter& json, const PlanFigures& figures, bool fits);
 
+// Where times come from, inside an open object; and of how many kernels they were measured.
+void write_cost_fields(JsonWriter& json, CostSource cost, const CostCoverage& coverage);
+std::string coverage_text(const CostCoverage& coverage);
+
 void print_plan(std::FILE* out, const Compiled& compiled);
 void print_alive(std::FILE* out, const Compiled& compiled,
                  std::size_t most);  // the largest `most` of them, and the rest in one line

@@ -72,6 +72,7 @@ void TrainLog::on_compiled(const Compiled& compiled) {
                 format(" (%.2f of the lower bound)", share(figures_->tensor_bytes, figures_->lower_bound_bytes)),
                 ", process at most ", to_mib(figures_->process_bytes), ", recomputes ",
                 to_percent(figures_->recompute_flops_ratio), "; conventional: ", to_mib(figures_->baseline_bytes)));
+  if (figures_->cost == CostSource::measured) progress_.say("costs   " + coverage_text(figures_->coverage));
 }
 
 void TrainLog::on_note(const std::string& note) { progress_.say("note    " + note); }

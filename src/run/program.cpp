@@ -1,6 +1,7 @@
 #include "run/program.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "base/error.h"
@@ -166,35 +167,63 @@ int Program::phase_index(const Phase& phase) const {
   return -1;
 }
 
-Status Program::run(int index, const RunScalars& scalars) const noexcept {
-  const BoundPhase& phase = phases_[static_cast<std::size_t>(index)];
+// `around` is handed every step with its number and calls it.
+template <typename Around>
+Status Program::run_steps(const BoundPhase& phase, const RunScalars& scalars, Around around) const noexcept {
   const std::vector<std::uint32_t>& words = phase.plan->words;
   const std::uint64_t first_transfer = mover_ == nullptr ? 0 : mover_->started() + 1;
   std::size_t next_poison = 0;
   std::int32_t step = 0;
   for (std::size_t word = 0; word < words.size(); ++step) {
+    Status status = Status::good;
     if (is_transfer(words[word])) {
-      if (run_transfer(*phase.plan, words[word++], first_transfer) != Status::good) return Status::failed;
-      if (options_.poison) poison(*phase.plan, step, next_poison);
-      continue;
+      status = around(step, [&] { return run_transfer(*phase.plan, words[word], first_transfer); });
+      ++word;
+    } else {
+      const BoundNode& node = phase.nodes[words[word++]];
+      const std::size_t view_count = std::size_t{node.input_count} + node.output_count;
+      for (std::size_t k = 0; k < view_count; ++k) {
+        const Type& type = types_[phase.types[node.first_type + k]];
+        views_[k] = {at(words[word++]), type.dtype, type.shape};
+      }
+      const std::uint32_t workspace = words[word++];
+      const Call call{{views_.data(), node.input_count},
+                      {views_.data() + node.input_count, node.output_count},
+                      workspace == kNoWorkspace ? nullptr : at(workspace),
+                      &scalars,
+                      threads_};
+      status = around(step, [&] { return node.run(*node.state, call); });
     }
-    const BoundNode& node = phase.nodes[words[word++]];
-    const std::size_t view_count = std::size_t{node.input_count} + node.output_count;
-    for (std::size_t k = 0; k < view_count; ++k) {
-      const Type& type = types_[phase.types[node.first_type + k]];
-      views_[k] = {at(words[word++]), type.dtype, type.shape};
-    }
-    const std::uint32_t workspace = words[word++];
-    const Call call{{views_.data(), node.input_count},
-                    {views_.data() + node.input_count, node.output_count},
-                    workspace == kNoWorkspace ? nullptr : at(workspace),
-                    &scalars,
-                    threads_};
-    const Status status = node.run(*node.state, call);
     if (status != Status::good) return status;
     if (options_.poison) poison(*phase.plan, step, next_poison);
   }
   return Status::good;
+}
+
+Status Program::run(int index, const RunScalars& scalars) const noexcept {
+  return run_steps(phases_[static_cast<std::size_t>(index)], scalars, [](std::int32_t, auto&& call) { return call(); });
+}
+
+Status Program::run_timed(int index, const RunScalars& scalars, std::span<double> seconds) const noexcept {
+  using Clock = std::chrono::steady_clock;
+  return run_steps(phases_[static_cast<std::size_t>(index)], scalars, [&](std::int32_t step, auto&& call) {
+    const Clock::time_point begin = Clock::now();
+    const Status status = call();
+    seconds[static_cast<std::size_t>(step)] = std::chrono::duration<double>(Clock::now() - begin).count();
+    return status;
+  });
+}
+
+std::vector<NodeId> Program::steps(int index) const {
+  const BoundPhase& phase = phases_[static_cast<std::size_t>(index)];
+  std::vector<NodeId> nodes;
+  for (std::size_t word = 0; word < phase.plan->words.size();) {
+    const std::uint32_t first = phase.plan->words[word++];
+    nodes.push_back(is_transfer(first) ? NodeId{} : NodeId{static_cast<std::int32_t>(first)});
+    if (is_transfer(first)) continue;
+    word += std::size_t{phase.nodes[first].input_count} + phase.nodes[first].output_count + 1;
+  }
+  return nodes;
 }
 
 // Transfers are numbered in the order of their starts, so the mover's number follows from the phase's first.

@@ -36,6 +36,11 @@ class Program {
   int phase_index(const Phase& phase) const;  // -1 if there is no such phase in the present plan
   Status run(int phase, const RunScalars& scalars) const noexcept;
 
+  // The nodes of the phase's steps, in order; none that is valid where a step moves bytes.
+  std::vector<NodeId> steps(int phase) const;
+  // As run(), and how long each step took: `seconds` has room for as many as steps() has.
+  Status run_timed(int phase, const RunScalars& scalars, std::span<double> seconds) const noexcept;
+
   TensorView input(int phase, std::string_view name) const;  // where the host puts images and labels
   TensorView persistent(std::string_view name) const;        // InternalError if there is none
   bool has_persistent(std::string_view name) const;
@@ -83,6 +88,8 @@ class Program {
   std::uint32_t type_index(const Type& type);
   const KernelState* state_for(const Selected& selected, NodeId node);
   std::byte* at(std::uint32_t unit) const { return arena_.data() + unit * kPackedUnit; }
+  template <typename Around>
+  Status run_steps(const BoundPhase& phase, const RunScalars& scalars, Around around) const noexcept;
   Status run_transfer(const PackedPhase& plan, std::uint32_t word, std::uint64_t first) const noexcept;
   void poison(const PackedPhase& plan, std::int32_t step, std::size_t& next) const noexcept;
   void set_guards();

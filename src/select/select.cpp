@@ -2,17 +2,28 @@
 
 #include <algorithm>
 
+#include "select/use.h"
+
 namespace thimble {
 namespace {
 
-Choice choose(const Graph& graph, NodeId id, KernelTable kernels, const SelectOptions& options) {
+void set_cost(Choice& choice, const Graph& graph, NodeId id, const Graph::NodeTypes& types,
+              const SelectOptions& options) {
   const Node& node = graph.node(id);
-  const Graph::NodeTypes types = graph.types_of(id);
+  const NodeCost cost = cost_of(graph, id, options.cost);
+  choice.flops = cost.flops;
+  choice.seconds = cost.seconds;
+  if (options.measured == nullptr || node.op->is_view) return;
+  const std::optional<double> measured = options.measured->seconds_of(use_text(choice, node, types));
+  choice.is_measured = measured.has_value();
+  choice.seconds = measured.value_or(cost.seconds * options.measured->ratio());
+}
+
+Choice choose(const Graph& graph, NodeId id, const Graph::NodeTypes& types, KernelTable kernels,
+              const SelectOptions& options) {
+  const Node& node = graph.node(id);
   const KernelQuery query{types.in, types.out, &node.attributes, options.target.threads};
   Choice choice;
-  const NodeCost cost = cost_of(graph, id, options.cost);
-  choice.seconds = cost.seconds;
-  choice.flops = cost.flops;
   if (options.use_references || node.op->is_view) return choice;
   std::vector<const Kernel*> candidates;
   for (const Kernel* kernel : kernels) {
@@ -44,7 +55,9 @@ Choice choose(const Graph& graph, NodeId id, KernelTable kernels, const SelectOp
 Selected select_kernels(Training training, KernelTable kernels, const SelectOptions& options) {
   Selected selected{std::move(training), options.target, {}};
   for (std::int32_t n = 0; n < selected.graph().node_count(); ++n) {
-    selected.choices.push_back(choose(selected.graph(), NodeId{n}, kernels, options));
+    const Graph::NodeTypes types = selected.graph().types_of(NodeId{n});
+    selected.choices.push_back(choose(selected.graph(), NodeId{n}, types, kernels, options));
+    set_cost(selected.choices.back(), selected.graph(), NodeId{n}, types, options);
   }
   return selected;
 }

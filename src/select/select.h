@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/cost.h"
+#include "analysis/cost_table.h"
 #include "grad/training.h"
 #include "kernels/kernel.h"
 
@@ -21,6 +22,7 @@ struct Choice {
   Bytes workspace = 0;
   Bytes resident = 0;
   double seconds = 0;
+  bool is_measured = false;  // the seconds; else predicted, and scaled if others are measured
   double flops = 0;
   std::vector<Refusal> refusals;  // kernels of higher rank that did not serve
 };
@@ -38,6 +40,7 @@ struct SelectOptions {
   Target target;
   bool use_references = false;  // a test configuration: no kernel but the ops' own references
   CostModel cost;
+  const CostTable* measured = nullptr;  // null: all times are predicted
 };
 
 Selected select_kernels(Training training, KernelTable kernels, const SelectOptions& options);

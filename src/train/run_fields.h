@@ -55,6 +55,7 @@ void for_each_field(Record& r, Visit&& visit) {
   visit("allowed", Weight::free, request.allowed);
   visit("memory", Weight::free, request.memory);
   visit("recompute", Weight::free, request.recompute);
+  visit("cost", Weight::free, request.cost);
   visit("evaluate_every", Weight::free, options.evaluate_every);
   visit("save_every", Weight::free, options.save_every);
 }

@@ -65,6 +65,9 @@ class FieldReader {
       read_word(key, value);
     }
   }
+  void operator()(std::string_view key, Weight, CostSource& value) {
+    if (!is_older_than(key)) read_word(key, value);
+  }
   void operator()(std::string_view key, Weight, Shape& value) { value = Shape(integers(key)); }
   void operator()(std::string_view key, Weight, std::vector<std::int64_t>& value) { value = integers(key); }
   void operator()(std::string_view key, Weight, std::set<std::string>& value) {
@@ -92,7 +95,7 @@ class FieldReader {
   }
 
   // A run from before there was such an option did without it: the default.
-  bool is_older_than(std::string_view key) const { return key == "clip_norm" && !json_.has(key); }
+  bool is_older_than(std::string_view key) const { return (key == "clip_norm" || key == "cost") && !json_.has(key); }
 
   void check(bool ok, std::string_view key, std::string_view found) const {
     require(ok, json_.name(), ": '", key, "' is '", found, "', which makes no sense");

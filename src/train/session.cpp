@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/error.h"
 
@@ -130,10 +131,13 @@ LoaderOptions Session::evaluation_batches(int threads) const {
   return {.split = Split::test, .batch = evaluations_.front().samples, .shuffle = false, .threads = threads};
 }
 
-void Session::run_turn(const BoundTurn& turn, const RunScalars& scalars, BatchResult& sum) {
-  const Status status = program_.run(turn.phase, scalars);
+void Session::check(Status status, const BoundTurn& turn) const {
   require(status == Status::good || !spill_ || spill_->error().empty(), spill_ ? spill_->error() : "");
   ensure(status == Status::good, "train: a kernel of phase ", turn.phase, " failed");
+}
+
+void Session::run_turn(const BoundTurn& turn, const RunScalars& scalars, BatchResult& sum) {
+  check(program_.run(turn.phase, scalars), turn);
   sum.loss += load(loss_, 0);
   sum.hits += load(hits_, 0);
 }
@@ -157,6 +161,24 @@ BatchResult Session::train(Loader& loader, LoaderPosition position, RunScalars s
   }
   if (gradient_norm_) sum.gradient_norm = load(*gradient_norm_, 0);
   return sum;
+}
+
+std::vector<TimedTurn> Session::train_timed(const FillInputs& fill, RunScalars scalars) {
+  using Clock = std::chrono::steady_clock;
+  scalars.inverse_batch = 1.0F / static_cast<float>(batch_);
+  std::vector<TimedTurn> timed;
+  for (const BoundTurn& turn : batches_.front().turns) {
+    fill(turn.images, turn.labels);
+    scalars.sample_offset = turn.offset;
+    TimedTurn& now = timed.emplace_back();
+    now.phase = turn.phase;
+    now.step_seconds.resize(program_.steps(turn.phase).size());
+    const Clock::time_point begin = Clock::now();
+    const Status status = program_.run_timed(turn.phase, scalars, now.step_seconds);
+    now.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    check(status, turn);
+  }
+  return timed;
 }
 
 std::optional<BatchResult> Session::evaluate(Loader& loader, std::int64_t samples, const std::atomic<bool>& stop,

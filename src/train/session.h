@@ -28,6 +28,16 @@ struct BatchResult {
 enum class Boundary : std::uint8_t { microbatch, iteration };
 using AtBoundary = std::function<void(Boundary)>;
 
+// Writes the inputs of one microbatch.
+using FillInputs = std::function<void(const TensorView& images, const TensorView& labels)>;
+
+// One microbatch's turn in an iteration, with the time of every step.
+struct TimedTurn {
+  int phase = 0;                     // of the compiled ones
+  double seconds = 0;                // of all steps and of what lies between them
+  std::vector<double> step_seconds;  // in the order of Session::steps()
+};
+
 class Session {
  public:
   // Maps the arena, binds the program, then gives the graphs and plans in `compiled` back to the system and only then
@@ -54,6 +64,10 @@ class Session {
   // One iteration on the loader's batch at `position`. `at_boundary` is called before each microbatch.
   BatchResult train(Loader& loader, LoaderPosition position, RunScalars scalars, const AtBoundary& at_boundary);
 
+  // One iteration of a full batch by the plan that train() would run, on what `fill` writes.
+  std::vector<TimedTurn> train_timed(const FillInputs& fill, RunScalars scalars);
+  std::vector<NodeId> steps(int phase) const { return program_.steps(phase); }
+
   // Over all `samples` of a loader made from evaluation_batches(); nothing if `stop` was set meanwhile.
   std::optional<BatchResult> evaluate(Loader& loader, std::int64_t samples, const std::atomic<bool>& stop,
                                       const AtBoundary& at_boundary);
@@ -75,6 +89,7 @@ class Session {
   void enter_plans(const Rung& rung);
   void follow_plan();  // views and turns as the program's present plan has them
   void run_turn(const BoundTurn& turn, const RunScalars& scalars, BatchResult& sum);
+  void check(Status status, const BoundTurn& turn) const;
 
   Arena arena_;
   std::unique_ptr<SpillFile> spill_;

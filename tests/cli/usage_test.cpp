@@ -131,7 +131,7 @@ TEST(Usage, RunsThatCannotBeginAreRefusedBeforeAnythingIsPrinted) {
 
 TEST(Usage, HelpIsThereForEveryVerb) {
   EXPECT_EQ(run_thimble({"--help"}).code, 0);
-  for (const std::string verb : {"train", "plan", "explore", "eval", "models", "ops", "data"}) {
+  for (const std::string verb : {"train", "plan", "explore", "bench", "eval", "models", "ops", "data"}) {
     const Outcome outcome = run_thimble({verb, "--help"});
     EXPECT_EQ(outcome.code, 0);
     EXPECT_TRUE(contains(outcome.out, "Examples:")) << verb;

@@ -103,9 +103,11 @@ TEST_P(KernelTest, ServesEveryExampleInF32AndSomeInBf16) {
 // What is refused everywhere would be tested nowhere. Threads must not matter: the tests below ask for one.
 TEST_P(KernelTest, ServesSeveralCasesAtAnyNumberOfThreads) {
   int served = 0;
-  for (const OpCase& c : kernel_cases(*GetParam().op, has_fallback(kernel()))) {
-    served += serves(c, 1) ? 1 : 0;
-    for (const int threads : kThreadCounts) EXPECT_EQ(serves(c, threads), serves(c, 1)) << describe(c);
+  for (const OpCase& example : kernel_cases(*GetParam().op, has_fallback(kernel()))) {
+    for (const OpCase& c : dtype_variants(example)) {
+      served += serves(c, 1) ? 1 : 0;
+      for (const int threads : kThreadCounts) EXPECT_EQ(serves(c, threads), serves(c, 1)) << describe(c);
+    }
   }
   EXPECT_GE(served, has_fallback(kernel()) ? 2 : 1);
 }

@@ -273,6 +273,19 @@ TEST(RunRecord, OfARunFromBeforeThereWasClippingHasNone) {
   EXPECT_EQ(read_run(folder.path()).options.compile.optimizer.clip_norm, 0);
 }
 
+TEST(RunRecord, OfARunFromBeforeCostsWereMeasuredHasTheModels) {
+  const TempFolder folder(fast_parent());
+  TrainOptions options = short_run(folder.path());
+  options.compile.cost = CostSource::measured;
+  publish_run(record_of(options, TinyDataset().info(), 4), folder.path());
+  EXPECT_EQ(read_run(folder.path()).options.compile.cost, CostSource::measured);
+  std::string text = read_text_file(folder / "run.json");
+  const std::string field = "\"cost\":\"measured\",";
+  ASSERT_NE(text.find(field), std::string::npos) << text;
+  write_text_file(folder / "run.json", text.erase(text.find(field), field.size()));
+  EXPECT_EQ(read_run(folder.path()).options.compile.cost, CostSource::model);
+}
+
 TEST(RunRecord, AListOfOtherFilesIsAnotherDataSet) {
   DatasetInfo data = TinyDataset().info(), other = data;
   data.contents = "1a";

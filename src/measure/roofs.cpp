@@ -1,0 +1,198 @@
+#include "measure/roofs.h"
+
+#include <algorithm>
+#include <chrono>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "base/parallel.h"
+#include "measure/machine.h"
+#include "run/arena.h"
+#include "run/meter.h"
+
+namespace thimble {
+namespace {
+
+// The best of some rounds: whatever else the machine does only takes away. Rounds are counted, never timed out.
+constexpr int kRounds = 8;
+constexpr int kChains = 12;  // independent sums: enough to hide the latency, few enough for sixteen registers
+constexpr std::int64_t kTurns = 1'000'000;
+constexpr Bytes kLeastArray = 64 * kMiB;
+constexpr Bytes kShareOfMemory = 8;  // an array is no larger than this part of it
+
+// Runs sums through registers alone and returns one of them.
+struct Arithmetic {
+  float (*run)(std::int64_t turns, float factor, float term);
+  double flops_per_chain;  // of one instruction
+};
+
+template <typename Body>
+double best_seconds(Body body) {
+  using Clock = std::chrono::steady_clock;
+  double best = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const Clock::time_point begin = Clock::now();
+    body();
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    if (round == 0 || seconds < best) best = seconds;
+  }
+  return best;
+}
+
+#if defined(__x86_64__)
+
+__attribute__((target("avx512f"))) float multiply_add_avx512(std::int64_t turns, float factor, float term) {
+  const __m512 a = _mm512_set1_ps(factor), b = _mm512_set1_ps(term);
+  __m512 sums[kChains];
+  for (__m512& sum : sums) sum = b;
+  for (std::int64_t turn = 0; turn < turns; ++turn) {
+#pragma GCC unroll 12
+    for (int chain = 0; chain < kChains; ++chain) sums[chain] = _mm512_fmadd_ps(sums[chain], a, b);
+  }
+  float result = 0;
+  for (const __m512& sum : sums) result += _mm512_cvtss_f32(sum);
+  return result;
+}
+
+__attribute__((target("avx512f,avx512bf16"))) float dot_bf16(std::int64_t turns, float factor, float term) {
+  const __m512 both = _mm512_set1_ps(factor);
+  const __m512bh a = _mm512_cvtne2ps_pbh(both, both);
+  __m512 sums[kChains];
+  for (__m512& sum : sums) sum = _mm512_set1_ps(term);
+  for (std::int64_t turn = 0; turn < turns; ++turn) {
+#pragma GCC unroll 12
+    for (int chain = 0; chain < kChains; ++chain) sums[chain] = _mm512_dpbf16_ps(sums[chain], a, a);
+  }
+  float result = 0;
+  for (const __m512& sum : sums) result += _mm512_cvtss_f32(sum);
+  return result;
+}
+
+__attribute__((target("avx2,fma"))) float multiply_add_avx2(std::int64_t turns, float factor, float term) {
+  const __m256 a = _mm256_set1_ps(factor), b = _mm256_set1_ps(term);
+  __m256 sums[kChains];
+  for (__m256& sum : sums) sum = b;
+  for (std::int64_t turn = 0; turn < turns; ++turn) {
+#pragma GCC unroll 12
+    for (int chain = 0; chain < kChains; ++chain) sums[chain] = _mm256_fmadd_ps(sums[chain], a, b);
+  }
+  float result = 0;
+  for (const __m256& sum : sums) result += _mm256_cvtss_f32(sum);
+  return result;
+}
+
+float multiply_add_generic(std::int64_t turns, float factor, float term) {
+  const __m128 a = _mm_set1_ps(factor), b = _mm_set1_ps(term);
+  __m128 sums[kChains];
+  for (__m128& sum : sums) sum = b;
+  for (std::int64_t turn = 0; turn < turns; ++turn) {
+#pragma GCC unroll 12
+    for (int chain = 0; chain < kChains; ++chain) sums[chain] = _mm_add_ps(_mm_mul_ps(sums[chain], a), b);
+  }
+  float result = 0;
+  for (const __m128& sum : sums) result += _mm_cvtss_f32(sum);
+  return result;
+}
+
+Arithmetic multiply_add_for(Isa isa) {
+  switch (isa) {
+    case Isa::avx512:
+    case Isa::avx512_bf16: return {multiply_add_avx512, 2 * 16};
+    case Isa::avx2: return {multiply_add_avx2, 2 * 8};
+    case Isa::generic: break;
+  }
+  return {multiply_add_generic, 2 * 4};
+}
+
+std::optional<Arithmetic> bf16_for(Isa isa) {
+  if (isa != Isa::avx512_bf16) return std::nullopt;
+  return Arithmetic{dot_bf16, 2 * 32};
+}
+
+// Past the cache: no line is read only to be written over.
+void scale_streaming(float* out, const float* in, std::int64_t count, float factor) {
+  const __m128 a = _mm_set1_ps(factor);
+  for (std::int64_t i = 0; i < count; i += 4) _mm_stream_ps(out + i, _mm_mul_ps(a, _mm_load_ps(in + i)));
+  _mm_sfence();
+}
+
+#else
+
+float multiply_add_generic(std::int64_t turns, float factor, float term) {
+  float sums[kChains];
+  for (float& sum : sums) sum = term;
+  for (std::int64_t turn = 0; turn < turns; ++turn) {
+    for (float& sum : sums) sum = sum * factor + term;
+  }
+  float result = 0;
+  for (const float sum : sums) result += sum;
+  return result;
+}
+
+Arithmetic multiply_add_for(Isa) { return {multiply_add_generic, 2}; }
+std::optional<Arithmetic> bf16_for(Isa) { return std::nullopt; }
+
+#endif
+
+void scale(float* out, const float* in, std::int64_t count, float factor) {
+  for (std::int64_t i = 0; i < count; ++i) out[i] = factor * in[i];
+}
+
+double flops_per_second(const Arithmetic& arithmetic, int threads) {
+  // Unknown to the compiler, or it would know the sums as well; they tend to two and stay ordinary numbers.
+  volatile float factor = 0.5F, term = 1;
+  volatile float sink = 0;
+  const double seconds = best_seconds([&] {
+    parallel(threads, [&](int thread, int) {
+      const float result = arithmetic.run(kTurns, factor, term);
+      if (thread == 0) sink = result;
+    });
+  });
+  return arithmetic.flops_per_chain * kChains * kTurns * threads / seconds;
+}
+
+// The better of the two ways to write, since the roof is what a kernel could reach.
+double bytes_per_second(Bytes array_bytes, int threads) {
+  Arena arena(2 * array_bytes);
+  auto* const out = reinterpret_cast<float*>(arena.data());
+  const std::int64_t count = array_bytes / 4;
+  auto* const in = out + count;
+  const auto pass = [&](auto&& run) {
+    parallel(threads, [&](int thread, int parts) {
+      constexpr std::int64_t kBlock = 16;  // floats: pieces begin with a cache line
+      const Range blocks = part_of(count / kBlock, thread, parts);
+      run(out + blocks.begin * kBlock, in + blocks.begin * kBlock, (blocks.end - blocks.begin) * kBlock, 0.5F);
+    });
+  };
+  // Each thread touches its own part first, as memory lies near whoever did.
+  pass([](float* to, float* from, std::int64_t n, float) {
+    std::fill_n(to, n, 1.0F);
+    std::fill_n(from, n, 1.0F);
+  });
+  double seconds = best_seconds([&] { pass(scale); });
+#if defined(__x86_64__)
+  seconds = std::min(seconds, best_seconds([&] { pass(scale_streaming); }));
+#endif
+  return 2.0 * static_cast<double>(array_bytes) / seconds;
+}
+
+}  // namespace
+
+Roofs measure_roofs(const Target& target) {
+  Roofs roofs;
+  roofs.cache_bytes = last_level_cache_bytes();
+  roofs.flops_per_second = flops_per_second(multiply_add_for(target.isa), target.threads);
+  if (const auto bf16 = bf16_for(target.isa)) roofs.bf16_flops_per_second = flops_per_second(*bf16, target.threads);
+  const Bytes wanted = std::max(2 * roofs.cache_bytes, kLeastArray);
+  const Bytes array = std::min(wanted, memory_limit_bytes() / kShareOfMemory);
+  roofs.bytes_per_second = bytes_per_second(round_up(array, kMiB), target.threads);
+  return roofs;
+}
+
+double roof_seconds(const Roofs& roofs, double flops, double bytes) {
+  return std::max(flops / roofs.flops_per_second, bytes / roofs.bytes_per_second);
+}
+
+}  // namespace thimble

@@ -1,0 +1,26 @@
+// What a machine can do at most: arithmetic from registers, and bytes to and from memory. The time that no kernel with
+// so much work can beat follows from both.
+#pragma once
+
+#include <optional>
+
+#include "base/bytes.h"
+#include "base/isa.h"
+
+namespace thimble {
+
+struct Roofs {
+  double flops_per_second = 0;                       // f32 multiply-adds, each counted as two
+  std::optional<double> bf16_flops_per_second = {};  // dot products of bf16; none: the machine has no such thing
+  double bytes_per_second = 0;                       // read and written, far beyond the cache
+  Bytes cache_bytes = 0;                             // of the last level; 0: unknown
+};
+
+// With all threads of the target, and no wider vectors than its kernels have. Takes some tenths of a second, and for
+// that time twice the last-level cache or 64 MiB, twice.
+Roofs measure_roofs(const Target& target);
+
+// The longer of arithmetic and traffic, since the two can overlap. Our kernels compute in f32, however they store.
+double roof_seconds(const Roofs& roofs, double flops, double bytes);
+
+}  // namespace thimble

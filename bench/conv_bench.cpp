@@ -79,8 +79,9 @@ struct OurRun {
     for (std::size_t k = 0; k < in.size(); ++k) views.push_back({memory[k].data(), in[k].dtype, in[k].shape});
     views.push_back({memory.back().data(), out[0].dtype, out[0].shape});
     const KernelQuery query = {in, out, &attributes, threads};
-    for (const Kernel* candidate : cpu_kernels()) {  // the last that serves is for the widest instructions
-      if (candidate->op == op_name && candidate->isa <= isa && candidate->refuse(query).empty()) kernel = candidate;
+    for (const Kernel* candidate : cpu_kernels()) {
+      if (candidate->op != op_name || candidate->isa > isa || !candidate->refuse(query).empty()) continue;
+      if (kernel == nullptr || candidate->rank > kernel->rank) kernel = candidate;
     }
     workspace.resize(static_cast<std::size_t>(kernel->workspace(query)) + 64);
     state = kernel->prepare(query);

@@ -21,12 +21,22 @@ inline std::string refuse_winograd_types(const KernelQuery& q) {
   return "";
 }
 
-inline std::string refuse_winograd_shape(const ConvShape& s) {
+// What a direction must save for its transforms to pay, as measured: products of the direct kernels, which leave out
+// those beyond the border, in percent of those made here; and pairs of channels.
+struct WinogradGain {
+  std::int64_t least_percent = 0, least_pairs = 0;
+};
+constexpr WinogradGain kGatherGain = {150, 16 * 16}, kGradientGain = {140, 16 * 32};
+
+inline std::string refuse_winograd_shape(const ConvShape& s, const WinogradGain& gain) {
   if (s.kernel_height != 3 || s.kernel_width != 3 || s.stride != 1 || s.padding != 1 || s.dilation != 1)
     return "serves 3x3 windows of stride, padding and dilation 1 only";
   if (s.groups != 1) return "serves one group only";
-  if (s.channels < 16 || s.out_channels < 16) return "saves no time with few channels";
-  return "";
+  if (s.channels < 16 || s.out_channels < 16 || s.channels * s.out_channels < gain.least_pairs)
+    return "saves no time with few channels";
+  const std::int64_t direct = (3 * s.height - 2) * (3 * s.width - 2);
+  const std::int64_t made = 16 * divide_up(s.height, 2) * divide_up(s.width, 2);
+  return refuse_unless(direct * 100 >= made * gain.least_percent, "saves no time on maps of such a size");
 }
 
 inline std::string refuse_winograd_workspace(const ConvShape& s, Bytes workspace) {

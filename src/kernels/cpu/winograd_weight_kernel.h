@@ -23,7 +23,7 @@ struct WinogradWeightKernel {
   static std::string refuse(const KernelQuery& q) {
     std::string reason = WeightKernel<kWhere>::refuse(q);
     if (reason.empty()) reason = refuse_winograd_types(q);
-    if (reason.empty()) reason = refuse_winograd_shape(shape_of(q));
+    if (reason.empty()) reason = refuse_winograd_shape(shape_of(q), kGradientGain);
     if (!reason.empty()) return reason;
     return refuse_winograd_workspace(shape_of(q), winograd_weight_workspace(plan_for(q, kWinogradThreads)));
   }

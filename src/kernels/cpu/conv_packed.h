@@ -13,10 +13,17 @@ inline std::int64_t packed_row(const GatherPlan& plan) { return plan.out_group >
 inline std::int64_t packed_elements(const GatherPlan& plan) {
   return plan.shape.taps() * plan.depth() * packed_row(plan);
 }
+inline Bytes most_packed(const GatherPlan& plan) {
+  if (!kHasPairs) {
+    const bool is_small = plan.maker.most < kBandBytes || plan.panel_columns < kTileColumns;
+    return is_small ? kFewPacked : kPackedBytes;
+  }
+  // A panel takes half the bytes. Bands are made anew for the next panels, sources that are read in place are not.
+  if (plan.outputs() <= kFewOutputs) return kFewPacked / kUnitElements;
+  return plan.maker.is_direct ? kPackedBytes / kUnitElements : kPackedBytes;
+}
 inline std::int64_t panels_at_once(const GatherPlan& plan) {
-  const bool is_small = plan.maker.most < kBandBytes || plan.panel_columns < kTileColumns;
-  const Bytes most = (kHasPairs ? plan.outputs() <= kFewOutputs : is_small) ? kFewPacked / kUnitElements : kPackedBytes;
-  const std::int64_t count = smaller(plan.panel_count(), larger(1, most / 4 / packed_elements(plan)));
+  const std::int64_t count = smaller(plan.panel_count(), larger(1, most_packed(plan) / 4 / packed_elements(plan)));
   if (!kHasPairs) return count;
   return divide_up(plan.panel_count(), divide_up(plan.panel_count(), count));  // 4 panels are 2 + 2, not 3 + 1
 }

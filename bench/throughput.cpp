@@ -38,7 +38,7 @@ CompileRequest make_request(const std::string& network, std::int64_t batch, cons
   require(mode == "f32" || mode == "bf16", "mode: found '", mode, "', wanted f32 or bf16");
   request.precision = mode == "bf16" ? DType::bf16 : DType::f32;
   request.batch = batch;
-  request.optimizer = {.kind = OptimizerKind::nesterov, .weight_decay = 5e-4};
+  request.optimizer = {.kind = OptimizerKind::momentum, .weight_decay = 5e-4};
   request.target = {detect_isa(), threads};
   return request;
 }

@@ -33,7 +33,7 @@ def make_step(network, batch, mode, torch_mode):
     if torch_mode.endswith("channels_last"):
         model = model.to(memory_format=torch.channels_last)
         images = images.contiguous(memory_format=torch.channels_last)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, nesterov=True, weight_decay=5e-4, fused=True)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=5e-4, fused=True)
     forward = torch.compile(model) if torch_mode.startswith("compile") else model
 
     def step():

@@ -15,7 +15,7 @@ double predicted_seconds(double flops, double bytes, const CostModel& model) {
   return flops / model.flops_per_second + bytes / model.bytes_per_second + model.seconds_per_step;
 }
 
-NodeCost cost_of(const Graph& graph, NodeId id, const CostModel& model) {
+NodeCost cost_of(const Graph& graph, NodeId id, const CostModel& model, double pace) {
   const Node& node = graph.node(id);
   if (node.op->is_view) return {};
   const Graph::NodeTypes types = graph.types_of(id);
@@ -23,7 +23,7 @@ NodeCost cost_of(const Graph& graph, NodeId id, const CostModel& model) {
   cost.flops = node.op->flops ? node.op->flops(types.query(node)) : 0;
   for (const Type& type : types.in) cost.bytes += static_cast<double>(type.bytes());
   for (const Type& type : types.out) cost.bytes += static_cast<double>(type.bytes());
-  cost.seconds = predicted_seconds(cost.flops, cost.bytes, model);
+  cost.seconds = predicted_seconds(cost.flops / pace, cost.bytes, model);
   return cost;
 }
 

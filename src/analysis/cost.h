@@ -26,6 +26,7 @@ struct NodeCost {
 
 double predicted_seconds(double flops, double bytes, const CostModel& model);
 
-NodeCost cost_of(const Graph& graph, NodeId id, const CostModel& model);
+// `pace` is that of the kernel that does it (kernels/kernel.h).
+NodeCost cost_of(const Graph& graph, NodeId id, const CostModel& model, double pace = 1);
 
 }  // namespace thimble

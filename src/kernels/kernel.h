@@ -33,8 +33,9 @@ struct KernelState {
 struct Kernel {
   std::string_view op;
   std::string_view name;
-  Isa isa = Isa::generic;                               // the least that the machine must run
-  int rank = 0;                                         // the highest rank that does not refuse wins
+  Isa isa = Isa::generic;  // the least that the machine must run
+  int rank = 0;            // the highest rank that does not refuse wins
+  double pace = 1;         // arithmetic of the op in the time of as much of f32 done directly, for predictions
   std::string (*refuse)(const KernelQuery&) = nullptr;  // empty: serves; else the reason
   Bytes (*workspace)(const KernelQuery&) = nullptr;     // null: none
   Bytes (*resident)(const KernelQuery&) = nullptr;      // null: none

@@ -10,7 +10,7 @@ namespace {
 void set_cost(Choice& choice, const Graph& graph, NodeId id, const Graph::NodeTypes& types,
               const SelectOptions& options) {
   const Node& node = graph.node(id);
-  const NodeCost cost = cost_of(graph, id, options.cost);
+  const NodeCost cost = cost_of(graph, id, options.cost, choice.kernel != nullptr ? choice.kernel->pace : 1);
   choice.flops = cost.flops;
   choice.seconds = cost.seconds;
   if (options.measured == nullptr || node.op->is_view) return;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/cpu/conv_gather.h"
+#include "kernels/cpu/winograd_shape.h"
 #include "kernels/cpu/winograd_tiles.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
@@ -20,8 +21,10 @@ struct WinogradPlan {
   std::int64_t source_channels = 0, out_channels = 0;
   bool is_backward = false;
   SourceNorm norm;
+  bool is_small = false;  // smaller pieces, for maps beside which the workspace would weigh
 
   PointLayout source() const {
+    if (is_small) return {smaller(kFewGatherTiles, grid.count()), round_up(source_channels, 16)};
     const std::int64_t row = round_up(source_channels, 16), most = kGatherSourceBytes / 4 / kWinogradPoints / row;
     const std::int64_t tiles = smaller(kGatherTiles, most / kFewGatherTiles * kFewGatherTiles);
     return {smaller(larger(tiles, kFewGatherTiles), grid.count()), row};
@@ -30,6 +33,7 @@ struct WinogradPlan {
 
   // Columns of the output that are worked on at once.
   std::int64_t group_columns() const {
+    if (is_small) return kGatherColumns;
     const Bytes least = kWinogradPoints * source_channels * kGatherColumns * 4;
     return smaller(round_up(out_channels, kGatherColumns), larger(1, kGatherWeightBytes / least) * kGatherColumns);
   }
@@ -41,14 +45,6 @@ struct WinogradPlan {
   }
   std::int64_t buffer_elements() const { return source().elements() + sums().elements() + norm.elements(); }
 };
-
-inline WinogradPlan plan_winograd(const ConvShape& s, bool is_backward, const SourceNorm& norm = {}) {
-  return {.grid = {s.batch, s.height, s.width},
-          .source_channels = is_backward ? s.out_channels : s.channels,
-          .out_channels = is_backward ? s.channels : s.out_channels,
-          .is_backward = is_backward,
-          .norm = norm};
-}
 
 struct WinogradWork {
   float* weights = nullptr;  // (group_panels, 16, source_channels, kTileColumns)
@@ -63,6 +59,16 @@ inline WinogradWork carve_winograd(const WinogradPlan& plan, int threads, std::b
   work.buffers = carver.take<float>(threads * plan.buffer_elements());
   work.bytes = carver.used();
   return work;
+}
+
+inline WinogradPlan plan_winograd(const ConvShape& s, bool is_backward, const SourceNorm& norm = {}) {
+  WinogradPlan plan = {.grid = {s.batch, s.height, s.width},
+                       .source_channels = is_backward ? s.out_channels : s.channels,
+                       .out_channels = is_backward ? s.channels : s.out_channels,
+                       .is_backward = is_backward,
+                       .norm = norm};
+  plan.is_small = is_large_workspace(s, carve_winograd(plan, kWinogradThreads, nullptr).bytes, kUsualPart);
+  return plan;
 }
 
 // Weights of some source channels for one panel, tap by tap.

@@ -9,8 +9,11 @@ namespace thimble::kernels::THIMBLE_ISA {
 // Above the direct kernels of every instruction set: whatever one Winograd kernel refuses, all refuse.
 constexpr int kWinogradRank = static_cast<int>(Isa::avx512) + static_cast<int>(kIsa);
 
-constexpr int kWinogradThreads = 2;         // for which the rule counts workspace
-constexpr std::int64_t kWorkspacePart = 4;  // of source and output that the workspace may be
+constexpr double kGatherPace = 1.6, kGradientPace = 1.35;  // measured, transforms included
+
+constexpr int kWinogradThreads = 2;       // for which the rule counts workspace
+constexpr std::int64_t kUsualPart = 4;    // of source and output that the workspace may be: from there on, it is
+constexpr std::int64_t kLargestPart = 2;  // cut into smaller pieces, at some cost in time, and may be this much
 
 inline std::string refuse_winograd_types(const KernelQuery& q) {
   for (const std::span<const Type> types : {q.in, q.out}) {
@@ -39,9 +42,13 @@ inline std::string refuse_winograd_shape(const ConvShape& s, const WinogradGain&
   return refuse_unless(direct * 100 >= made * gain.least_percent, "saves no time on maps of such a size");
 }
 
+inline bool is_large_workspace(const ConvShape& s, Bytes workspace, std::int64_t part) {
+  return workspace > s.batch * s.height * s.width * (s.channels + s.out_channels) * 4 / part;
+}
+
 inline std::string refuse_winograd_workspace(const ConvShape& s, Bytes workspace) {
-  const Bytes maps = s.batch * s.height * s.width * (s.channels + s.out_channels) * 4;
-  return refuse_unless(workspace <= maps / kWorkspacePart, "would need too much workspace for so small maps");
+  return refuse_unless(!is_large_workspace(s, workspace, kLargestPart),
+                       "would need too much workspace for so small maps");
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

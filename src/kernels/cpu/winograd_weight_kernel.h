@@ -17,7 +17,11 @@ struct WinogradWeightKernel {
   }
   static WinogradWeightPlan plan_for(const KernelQuery& q, int threads) {
     const SourceNorm norm = kWhere.normalizes ? source_norm(*q.attributes, q.in[kWhere.source]) : SourceNorm{};
-    return plan_winograd_weights(shape_of(q), threads, norm);
+    const ConvShape shape = shape_of(q);
+    WinogradWeightPlan plan = plan_winograd_weights(shape, threads, norm);
+    const Bytes usual = winograd_weight_workspace(plan_winograd_weights(shape, kWinogradThreads, norm));
+    plan.is_small = is_large_workspace(shape, usual, kUsualPart);
+    return plan;
   }
 
   static std::string refuse(const KernelQuery& q) {

@@ -9,14 +9,17 @@ namespace thimble::kernels::THIMBLE_ISA {
 
 // Sizes do not depend on the instruction set: which convolutions are served must not either.
 constexpr std::int64_t kGradientTiles = 32;  // in a block: fetching and storing the sums should cost little
-constexpr std::int64_t kSummedSide = 64;     // channels and columns that a thread sums at once, at most
+constexpr std::int64_t kFewGradientTiles = 16;
+constexpr std::int64_t kSummedSide = 64;  // channels and columns that a thread sums at once, at most
+constexpr std::int64_t kShortSide = 32;
 
 struct WinogradWeightPlan {
   WinogradGrid grid;
   std::int64_t channels = 0, columns = 0;  // of the source and of the output's gradient
   SourceNorm norm;
-  int tile_parts = 1;  // threads that share out the tiles: each sums the whole gradient
-  ThreadGrid parts;    // else they share out channels x columns
+  int tile_parts = 1;     // threads that share out the tiles: each sums the whole gradient
+  ThreadGrid parts;       // else they share out channels x columns
+  bool is_small = false;  // smaller pieces, for maps beside which the workspace would weigh
 
   int threads() const { return tile_parts * parts.rows * parts.columns; }
   // The largest part of a thread, and what it sums at once.
@@ -24,7 +27,7 @@ struct WinogradWeightPlan {
   std::int64_t chunk_columns() const { return chunk_of(columns, parts.columns); }
   PointLayout source() const { return {block_tiles(), round_up(chunk_channels(), 16)}; }
   PointLayout gradient() const { return {block_tiles(), round_up(chunk_columns(), 16)}; }
-  std::int64_t block_tiles() const { return smaller(kGradientTiles, grid.count()); }
+  std::int64_t block_tiles() const { return smaller(is_small ? kFewGradientTiles : kGradientTiles, grid.count()); }
   // Sums (16, chunk_channels, chunk_columns).
   PointLayout sums() const { return {chunk_channels(), round_up(chunk_columns(), 16)}; }
   std::int64_t buffer_elements() const {
@@ -36,8 +39,9 @@ struct WinogradWeightPlan {
     const Range units = part_of(divide_up(count, kUnit), part, parts);
     return {smaller(count, units.begin * kUnit), smaller(count, units.end * kUnit)};
   }
-  static std::int64_t chunk_of(std::int64_t count, int parts) {
-    return smaller(count, smaller(kSummedSide, divide_up(divide_up(count, kUnit), parts) * kUnit));
+  std::int64_t chunk_of(std::int64_t count, int part_count) const {
+    const std::int64_t side = is_small ? kShortSide : kSummedSide;
+    return smaller(count, smaller(side, divide_up(divide_up(count, kUnit), part_count) * kUnit));
   }
 
   static constexpr std::int64_t kUnit = 32;

@@ -1,4 +1,3 @@
-#include "base/error.h"
 #include "cli/costs.h"
 #include "cli/fit.h"
 #include "cli/in_sight.h"
@@ -19,9 +18,7 @@ RehearsalOptions make_rehearsal(const Arguments& arguments, const CompileRequest
   RehearsalOptions options;
   options.iterations = static_cast<int>(arguments.integer("iterations", kDefaultIterations));
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 0));
-  options.spill_folder = arguments.text("spill", "");
-  require(!request.allowed.contains("offload") || !options.spill_folder.empty(), arguments.where("allow"),
-          ": offload found no folder for its file, wanted --spill DIR");
+  options.spill_folder = spill_folder(arguments, request);
   return options;
 }
 

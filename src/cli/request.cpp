@@ -255,6 +255,13 @@ CompileRequest make_request(const Arguments& arguments, const Dataset* dataset) 
   return request;
 }
 
+std::string spill_folder(const Arguments& arguments, const CompileRequest& request) {
+  std::string folder = arguments.text("spill", "");
+  require(!request.allowed.contains("offload") || !folder.empty(), arguments.where("allow"),
+          ": offload found no folder for its file, wanted --spill DIR");
+  return folder;
+}
+
 TrainOptions make_train_options(const Arguments& arguments, const Dataset& dataset) {
   TrainOptions options;
   options.compile = make_request(arguments, &dataset);
@@ -270,9 +277,7 @@ TrainOptions make_train_options(const Arguments& arguments, const Dataset& datas
   options.resume = arguments.has("resume");
   options.out_folder = options.resume ? arguments.text("resume", "") : arguments.text("out", "");
   options.initial_weights = arguments.text("weights", "");
-  options.spill_folder = arguments.text("spill", "");
-  require(!options.compile.allowed.contains("offload") || !options.spill_folder.empty(), arguments.where("allow"),
-          ": offload found no folder for its file, wanted --spill DIR");
+  options.spill_folder = spill_folder(arguments, options.compile);
   options.sparse.method = arguments.text("sparse-method", "dsr") == "static" ? SparseOptions::Method::fixed
                                                                              : SparseOptions::Method::dynamic;
   return options;

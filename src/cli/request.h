@@ -15,6 +15,7 @@ std::unique_ptr<Dataset> open_data(const Arguments& arguments);
 std::string data_root();  // THIMBLE_DATA; empty if it is not set
 
 CompileRequest make_request(const Arguments& arguments, const Dataset* dataset);
+std::string spill_folder(const Arguments& arguments, const CompileRequest& request);  // may be empty without offload
 TrainOptions make_train_options(const Arguments& arguments, const Dataset& dataset);
 
 bool follows_limits(const Arguments& arguments);  // --memory auto

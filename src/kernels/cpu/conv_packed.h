@@ -15,7 +15,7 @@ inline std::int64_t packed_elements(const GatherPlan& plan) {
 }
 inline Bytes most_packed(const GatherPlan& plan) {
   if (!kHasPairs) {
-    const bool is_small = plan.maker.most < kBandBytes || plan.panel_columns < kTileColumns;
+    const bool is_small = plan.maker.most < kConvertedBytes || plan.panel_columns < kTileColumns;
     return is_small ? kFewPacked : kPackedBytes;
   }
   // A panel takes half the bytes. Bands are made anew for the next panels, sources that are read in place are not.

@@ -15,6 +15,7 @@ namespace thimble::kernels::THIMBLE_ISA {
 constexpr int kTileRows = kLanes == 16 ? 14 : 6;
 constexpr int kTileVectors = 2;
 constexpr std::int64_t kTileColumns = kTileVectors * kLanes;
+constexpr std::int64_t kLineUnits = 64 / sizeof(Unit);  // in a line of the caches
 
 // Strides are in units of a and elements of b and c. k runs over outer x inner x count.
 struct TileWork {
@@ -28,6 +29,7 @@ struct TileWork {
   float* c = nullptr;
   std::int64_t c_row = 0;
   int last_lanes = kLanes;  // columns in the last vector
+  std::int64_t ahead = 0;   // units from a to what the next tile reads, if that is one piece; 0: not known
   // The first row of the tile sees nothing of the first inner step, the last row nothing of the last: the border of a
   // padded map.
   bool skips_first = false, skips_last = false;
@@ -91,8 +93,12 @@ THIMBLE_INLINE void add_run_of_rows(TileSums<kRows, kVectors>& sums, const TileW
   const Unit* base[kBases];
 #pragma GCC unroll 16
   for (int g = 0; g < kBases; ++g) base[g] = a + 3 * g * step;
+  // One line of the next tile a step: sixteen rows by the end.
+  const Unit* ahead = a + t.ahead;
+  const std::int64_t ahead_step = t.ahead > 0 ? kLineUnits : 0;
 #pragma GCC unroll 2
-  for (std::int64_t k = 0; k < t.count; ++k, b += t.b_next) {
+  for (std::int64_t k = 0; k < t.count; ++k, b += t.b_next, ahead += ahead_step) {
+    __builtin_prefetch(ahead, 0, 2);  // to the second cache: the first is full
     Vec row[kVectors];
     load_row(row, b, t.last_lanes);
 #pragma GCC unroll 16
@@ -117,13 +123,16 @@ THIMBLE_INLINE void add_rows(TileSums<kRows, kVectors>& sums, const TileWork& t,
   }
 }
 
-// Totals that are added to in the end come from afar meanwhile.
+// What is written in the end, or added to, comes from afar meanwhile.
 template <int kRows, int kVectors>
-THIMBLE_INLINE void fetch_totals(const TileWork& t) {
+THIMBLE_INLINE void fetch_results(const TileWork& t) {
+  const bool is_narrow = kHasPairs && t.narrow != nullptr;
+  const auto* first = is_narrow ? reinterpret_cast<const std::byte*>(t.narrow) : reinterpret_cast<std::byte*>(t.c);
+  const std::int64_t size = is_narrow ? sizeof(BFloat16) : sizeof(float);
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) __builtin_prefetch(t.c + r * t.c_row + v * kLanes, 1);
+    for (int v = 0; v < kVectors; ++v) __builtin_prefetch(first + (r * t.c_row + v * kLanes) * size, 1);
   }
 }
 
@@ -176,7 +185,7 @@ void tile(const TileWork& t) noexcept {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) sums[r][v] = zero();
   }
-  if (kColumns && t.adds) fetch_totals<kRows, kVectors>(t);
+  if (!kColumns || t.adds) fetch_results<kRows, kVectors>(t);
   for (std::int64_t outer = 0; outer < t.outer; ++outer) {
     for (std::int64_t inner = 0; inner < t.inner; ++inner) {
       const Unit* a = t.a + outer * t.a_outer + inner * t.a_inner;
@@ -212,11 +221,20 @@ THIMBLE_INLINE void run_tile(TileWork& t, std::int64_t rows, std::int64_t column
   find_tile<B, kColumns>(std::make_integer_sequence<int, kTileRows>{}, rows, columns)(t);
 }
 
-// Calls body(begin, end) on nearly equal pieces of [0, rows), each at most a tile high: 32 rows are 11 + 10 + 11, not
+// Rows a whole number of pages apart meet in one set of the first cache: of more than its eight ways can hold, each
+// would push out the next.
+THIMBLE_INLINE int most_rows(const TileWork& t) {
+  constexpr std::int64_t kPage = 4096;
+  constexpr int kRowsOfOneSet = 7;  // beside what else is read
+  const bool meets = t.a_next == 1 && t.a_row * static_cast<std::int64_t>(sizeof(Unit)) % kPage == 0;
+  return meets && kTileRows > kRowsOfOneSet ? kRowsOfOneSet : kTileRows;
+}
+
+// Calls body(begin, end) on nearly equal pieces of [0, rows), each at most `most` high: 32 rows are 11 + 10 + 11, not
 // 14 + 14 + 4.
 template <typename Body>
-THIMBLE_INLINE void for_tiles(std::int64_t rows, Body&& body) {
-  const auto pieces = static_cast<int>((rows + kTileRows - 1) / kTileRows);
+THIMBLE_INLINE void for_tiles(std::int64_t rows, int most, Body&& body) {
+  const auto pieces = static_cast<int>((rows + most - 1) / most);
   for (int piece = 0; piece < pieces; ++piece) {
     const Range range = part_of(rows, piece, pieces);
     body(range.begin, range.end);
@@ -228,7 +246,7 @@ template <typename B, bool kColumns>
 void run_tiles(TileWork t, std::int64_t rows, std::int64_t columns) noexcept {
   const Unit* a = t.a;
   float* c = t.c;
-  for_tiles(rows, [&](std::int64_t begin, std::int64_t end) {
+  for_tiles(rows, most_rows(t), [&](std::int64_t begin, std::int64_t end) {
     t.a = a + begin * t.a_row;
     t.c = c + begin * t.c_row;
     run_tile<B, kColumns>(t, end - begin, columns);

@@ -69,6 +69,7 @@ THIMBLE_INLINE TileWork tile_of(const TileWork& strip, const StripBorder& border
     t.count *= t.inner;
     t.inner = 1;
   }
+  if (t.outer * t.inner == 1 && t.a_row == t.count) t.ahead = (end - begin) * t.a_row;
   return t;
 }
 
@@ -81,7 +82,7 @@ void run_tiles_to(const TensorView& out, const Ending& ending, const TileWork& s
   const bool is_plain = ending.bias == nullptr && ending.activation == Activation::none;
   const bool is_direct = is_plain && (kHasPairs || out.dtype == DType::f32);
   const bool is_narrow = is_direct && out.dtype == DType::bf16;
-  for_tiles(rows, [&](std::int64_t begin, std::int64_t end) {
+  for_tiles(rows, most_rows(strip), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t place = first + begin * out_row;
     TileWork t = tile_of(strip, border, begin, end, rows);
     t.c = is_direct ? out.as<float>() + place : sums;

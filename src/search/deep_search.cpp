@@ -45,8 +45,7 @@ class DeepSearch {
         if (!unlock(state, target)) return;
       }
       State faster = state;
-      while (moves_.hold_more(faster, faster.evaluation.peak)) {
-      }
+      moves_.hold_all(faster, faster.evaluation.peak);
     }
   }
 

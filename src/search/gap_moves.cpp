@@ -79,7 +79,14 @@ bool GapMoves::descend(State& state, Bytes target) {
   return descend_greedily(state, target, 1, held_gaps, judge_drop, take, [&] { return has_work(); });
 }
 
-bool GapMoves::hold_more(State& state, Bytes target) {
+bool GapMoves::has_later(const State& state, const Gap& gap) const {
+  if (state.holding.mode(gap.value) == Keep::keep) return false;
+  return std::any_of(gaps(state).begin(), gaps(state).end(), [&](const Gap& other) {
+    return other.value == gap.value && place_of(other.after) > place_of(gap.after);
+  });
+}
+
+bool GapMoves::hold_more(State& state, Bytes target, std::vector<Gap>& refused) {
   struct Saving {
     double seconds;
     Gap gap;
@@ -87,12 +94,17 @@ bool GapMoves::hold_more(State& state, Bytes target) {
   };
   std::vector<Saving> savings;
   for (const Gap& gap : gaps(state, false)) {
+    if (std::find(refused.begin(), refused.end(), gap) != refused.end()) continue;
+    const std::size_t before = savings.size();
     for (const bool from_there_on : {false, true}) {
       if (!has_work()) return false;
+      if (from_there_on && !has_later(state, gap)) continue;
       const State trial = judge(held(state, gap, from_there_on));
       if (is_better(trial, state, target))
         savings.push_back({state.evaluation.seconds - trial.evaluation.seconds, gap, from_there_on});
+      if (trial.evaluation.peak > target) break;  // what is held for longer needs no less
     }
+    if (savings.size() == before) refused.push_back(gap);
   }
   std::stable_sort(savings.begin(), savings.end(),
                    [](const Saving& a, const Saving& b) { return a.seconds > b.seconds; });
@@ -101,6 +113,12 @@ bool GapMoves::hold_more(State& state, Bytes target) {
     if (is_better(trial, state, target)) state = std::move(trial);
   }
   return !savings.empty();
+}
+
+void GapMoves::hold_all(State& state, Bytes target) {
+  std::vector<Gap> refused;
+  while (hold_more(state, target, refused)) {
+  }
 }
 
 bool is_better(const State& trial, const State& state, Bytes target) {

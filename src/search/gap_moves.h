@@ -35,9 +35,15 @@ class GapMoves {
   bool descend(State& state, Bytes target);
 
   // One turn over all dropped gaps, those that save most time first; whether any could be held within the target.
-  bool hold_more(State& state, Bytes target);
+  // Gaps in `refused` are not tried; those that could not join them.
+  bool hold_more(State& state, Bytes target, std::vector<Gap>& refused);
+  // As many turns as help.
+  void hold_all(State& state, Bytes target);
 
  private:
+  // Whether holding a gap's value from there on is more than holding it over the gap.
+  bool has_later(const State& state, const Gap& gap) const;
+
   const Scheduler& scheduler_;
   Judge judge_;
   Archive& archive_;

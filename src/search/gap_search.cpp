@@ -1,7 +1,6 @@
 #include "search/gap_search.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/random.h"
 #include "search/gap_moves.h"
@@ -15,8 +14,6 @@ constexpr int kDives = 4;       // steps down from a seed
 constexpr std::uint64_t kKicks = 96, kChanges = 3;
 constexpr Bytes kLower = 64;                                  // the smallest schedule is lowered by such a part
 constexpr std::size_t kMostSwaps = 1024, kMostRebuilds = 64;  // tried before a state is left as it is
-
-constexpr std::size_t kMostPlaces = 128;  // of the front that a round looks at
 
 struct Visit {
   Bytes target = 0;
@@ -42,17 +39,14 @@ class GapSearch {
     }
   }
 
-  // Each round looks at every step of the front, with larger changes than the last while nothing helps.
+  // Each round looks at every step of the front, with larger changes than the last while nothing helps. A large graph
+  // ends early: the smallest comes first, then whatever promises most.
   void run() {
     for (int effort = 0; effort <= kMostEffort && moves_.has_work();) {
-      const std::vector<FrontPoint> front = archive_.fastest_first();
       const std::int64_t found = archive_.record_count();
-      const std::vector<std::size_t> places = places_of(front);
-      // The smallest first, then the ends, the middle, the quarters...: a large graph ends early, and evenly.
+      const std::vector<FrontPoint> front = archive_.fastest_first();
       visit(front.back(), front.back().live_bytes - front.back().live_bytes / kLower, effort);
-      for (std::size_t turn = 0; turn < std::bit_ceil(places.size()) && moves_.has_work(); ++turn) {
-        const std::size_t place = reversed(turn, std::bit_ceil(places.size()));
-        if (place < places.size()) visit(front[places[place]], front[places[place]].live_bytes - 1, effort);
+      while (moves_.has_work() && visit_most_promising(effort)) {
       }
       if (archive_.record_count() == found) ++effort;
     }
@@ -60,24 +54,61 @@ class GapSearch {
   }
 
  private:
-  // Steps of the front to look at: all, or some that lie evenly from most bytes to fewest.
-  static std::vector<std::size_t> places_of(const std::vector<FrontPoint>& front) {
-    const auto most = static_cast<double>(front.front().live_bytes),
-               least = static_cast<double>(front.back().live_bytes);
-    const std::size_t count = front.size() - 1;
-    std::vector<std::size_t> places;
-    for (std::size_t p = 0; p < count; ++p) {
-      const double bytes = static_cast<double>(front[p].live_bytes), step = (most - least) / kMostPlaces;
-      const double passed = places.empty() ? step : static_cast<double>(front[places.back()].live_bytes) - bytes;
-      if (count <= kMostPlaces || passed >= step) places.push_back(p);
+  // The step of the front that lies high above the front's hull, which says what its bytes should buy, and far from
+  // others that were looked at. False if all were.
+  bool visit_most_promising(int effort) {
+    const std::vector<FrontPoint> front = archive_.fastest_first();
+    const std::vector<double> hull = hull_seconds(front);
+    const FrontPoint* best = nullptr;
+    double most = -1;
+    for (std::size_t p = 0; p + 1 < front.size(); ++p) {
+      // What there is just below this step: the next one's time.
+      const double promise = (front[p + 1].seconds / hull[p] - 1) * distance_to_visited(front[p].live_bytes, effort);
+      if (promise > most && !was_visited({front[p].live_bytes - 1, front[p + 1].seconds, effort})) {
+        most = promise;
+        best = &front[p];
+      }
     }
-    return places;
+    if (best == nullptr) return false;
+    visit(*best, best->live_bytes - 1, effort);
+    return true;
   }
 
-  static std::size_t reversed(std::size_t index, std::size_t count) {
-    std::size_t result = 0;
-    for (std::size_t bit = 1; bit < count; bit *= 2) result = 2 * result + (index & bit ? 1 : 0);
-    return result;
+  // To the nearest that was looked at with as much effort, in parts of the smaller of both; at most 1.
+  double distance_to_visited(Bytes bytes, int effort) const {
+    double nearest = 1;
+    for (const Visit& visit : visited_) {
+      const auto [less, more] = std::minmax(bytes, visit.target);
+      const double distance = static_cast<double>(more) / static_cast<double>(less) - 1;
+      if (visit.effort == effort) nearest = std::min(nearest, distance);
+    }
+    return nearest;
+  }
+
+  // By point: the time of the lower convex hull of all at its bytes. The points come with falling bytes, rising time.
+  static std::vector<double> hull_seconds(const std::vector<FrontPoint>& front) {
+    const auto bytes = [&](std::size_t p) { return static_cast<double>(front[p].live_bytes); };
+    const auto line = [&](std::size_t a, std::size_t b, std::size_t p) {
+      const double share = (bytes(a) - bytes(p)) / (bytes(a) - bytes(b));
+      return front[a].seconds + share * (front[b].seconds - front[a].seconds);
+    };
+    std::vector<std::size_t> corners;
+    for (std::size_t p = 0; p < front.size(); ++p) {
+      while (corners.size() > 1 &&
+             line(corners[corners.size() - 2], p, corners.back()) <= front[corners.back()].seconds)
+        corners.pop_back();
+      corners.push_back(p);
+    }
+    std::vector<double> seconds(front.size());
+    for (std::size_t p = 0, c = 0; p < front.size(); ++p) {
+      while (c + 2 < corners.size() && corners[c + 1] <= p) ++c;
+      seconds[p] = corners.size() == 1 ? front[p].seconds : line(corners[c], corners[c + 1], p);
+    }
+    return seconds;
+  }
+
+  bool was_visited(const Visit& key) const {
+    return std::find(visited_.begin(), visited_.end(), key) != visited_.end();
   }
 
   // Looks for the best schedule just smaller than `point`: up from the next smaller one, and down from the point
@@ -85,7 +116,7 @@ class GapSearch {
   void visit(const FrontPoint& point, Bytes target, int effort) {
     const FrontPoint* within = archive_.fastest_within(target);
     const Visit key{target, within != nullptr ? within->seconds : 0, effort};
-    if (std::find(visited_.begin(), visited_.end(), key) != visited_.end()) return;
+    if (was_visited(key)) return;
     visited_.push_back(key);
     if (within != nullptr) {
       State state = moves_.judge(within->holding);
@@ -128,7 +159,8 @@ class GapSearch {
 
   // Larger and larger changes, back to the smallest whenever one helped.
   void take_time_back(State& state, Bytes target, int effort) {
-    while (moves_.has_work() && (moves_.hold_more(state, target) || (effort > 0 && swap(state, target)) ||
+    std::vector<Gap> refused;
+    while (moves_.has_work() && (moves_.hold_more(state, target, refused) || (effort > 0 && swap(state, target)) ||
                                  (effort > 1 && (rebuild(state, target, 1) || rebuild(state, target, 2))))) {
     }
   }
@@ -158,8 +190,7 @@ class GapSearch {
       holding.set_mode(held[attempt % held.size()], Keep::transient);
       if (count == 2) holding.set_mode(held[random_below(key, attempt, held.size())], Keep::transient);
       State trial = moves_.judge(std::move(holding));
-      while (moves_.hold_more(trial, target)) {
-      }
+      moves_.hold_all(trial, target);
       if (!is_better(trial, state, target)) continue;
       state = std::move(trial);
       return true;

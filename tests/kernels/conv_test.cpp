@@ -146,6 +146,20 @@ TEST(Conv, AgreesForDepthwise) {
   check_all({2, 7, 6, 37, 37, 3, 3, 1, 1, 1, 37});
   check_all({2, 9, 9, 16, 16, 3, 3, 2, 1, 1, 16});
   check_all({1, 9, 11, 21, 21, 3, 3, 2, 3, 2, 21});
+  check_all({2, 8, 9, 18, 18, 5, 5, 1, 2, 1, 18});
+  check_all({1, 8, 9, 18, 18, 5, 3, 2, 2, 1, 18});
+  check_all({1, 10, 7, 5, 5, 2, 4, 3, 1, 1, 5});
+  check_all({1, 6, 6, 17, 17, 2, 2, 4, 0, 1, 17});  // whole rows of x are read by no window
+  check_all({1, 10, 10, 3, 3, 3, 3, 2, 4, 1, 3});   // windows wholly inside the padding
+  check_all({1, 12, 11, 4, 4, 3, 3, 2, 1, 3, 4});   // dilation
+  check_all({3, 1, 1, 20, 20, 3, 3, 1, 1, 1, 20});  // a single pixel
+  for (std::int64_t width = 1; width <= 9; ++width) check_all({2, 3, width, 19, 19, 3, 3, 1, 1, 1, 19});
+}
+
+// Pixels a page apart take lower tiles.
+TEST(Conv, AgreesWherePixelsLieAPageApart) {
+  check_all({1, 2, 15, 1024, 18, 1, 1, 1, 0});
+  check_all({1, 1, 15, 20, 1024, 1, 1, 1, 0});
 }
 
 TEST(Conv, AgreesWhereTheSourceIsNormalizedOnTheWay) {

@@ -1,5 +1,6 @@
 // Depthwise convolution, one channel a group: nothing to reduce over channels, so vectors run along them and every tap
-// is one multiply-add.
+// is one multiply-add. Both gathering directions walk the axes of conv_shape.h; a row of outputs is made one vector of
+// channels after the other, the weights of the vector in registers.
 #pragma once
 
 #include "kernels/cpu/activation.h"
@@ -7,153 +8,264 @@
 
 namespace thimble::kernels::THIMBLE_ISA {
 
-// One vector of channels of one output of the forward direction.
-template <typename X, typename W, typename Lanes>
-THIMBLE_INLINE Vec depthwise_sum(const ConvShape& s, const X* image, const W* w, std::int64_t row, std::int64_t column,
-                                 Lanes lanes) {
-  const std::int64_t h = row * s.stride - s.padding, v = column * s.stride - s.padding;
-  const Range rows = inside_steps(h, s.dilation, s.height, s.kernel_height);
-  const Range columns = inside_steps(v, s.dilation, s.width, s.kernel_width);
-  Vec sum = zero();
-  for (std::int64_t i = rows.begin; i < rows.end; ++i) {
-    for (std::int64_t j = columns.begin; j < columns.end; ++j) {
-      const X* x = image + ((h + i * s.dilation) * s.width + v + j * s.dilation) * s.channels;
-      sum = fma(load_first(x, lanes.count), load_first(w + (i * s.kernel_width + j) * s.channels, lanes.count), sum);
-    }
-  }
-  return sum;
-}
+constexpr int kUsualTaps = 3;  // along an axis: others take a slower way
 
-// One vector of channels of one element of dx: taps whose window position is whole and inside dy.
-template <typename Y, typename W, typename Lanes>
-THIMBLE_INLINE Vec depthwise_sum_back(const ConvShape& s, const Y* image, const W* w, std::int64_t h, std::int64_t v,
-                                      Lanes lanes) {
-  Vec sum = zero();
-  for (std::int64_t i = 0; i < s.kernel_height; ++i) {
-    const std::int64_t row = h + s.padding - i * s.dilation;
-    if (row < 0 || row % s.stride != 0 || row / s.stride >= s.out_height) continue;
-    for (std::int64_t j = 0; j < s.kernel_width; ++j) {
-      const std::int64_t column = v + s.padding - j * s.dilation;
-      if (column < 0 || column % s.stride != 0 || column / s.stride >= s.out_width) continue;
-      const Y* y = image + (row / s.stride * s.out_width + column / s.stride) * s.channels;
-      sum = fma(load_first(y, lanes.count), load_first(w + (i * s.kernel_width + j) * s.channels, lanes.count), sum);
-    }
-  }
-  return sum;
-}
-
-// Calls body(channel, lanes) for every vector of channels; lanes.count is a constant for whole vectors.
+// Calls body(channel, lanes) for every vector of the channels.
 template <typename Body>
-THIMBLE_INLINE void for_channels(std::int64_t channels, Body&& body) {
-  for_vectors(
-      0, channels, [&](std::int64_t c) { body(c, AllLanes{}); },
-      [&](std::int64_t c, int lanes) { body(c, FirstLanes{lanes}); });
+THIMBLE_INLINE void for_channels(Range channels, Body&& body) {
+  each_vector(channels.begin, channels.end, [&](std::int64_t c, auto lanes) { body(c, lanes); });
 }
 
-template <typename X, typename W, typename Y>
-void depthwise_forward(const ConvShape& s, Activation activation, const TensorView* bias, const X* x, const W* w, Y* y,
-                       Range rows) noexcept {
-  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-    const X* image = x + row / s.out_height * s.height * s.width * s.channels;
-    for (std::int64_t column = 0; column < s.out_width; ++column) {
-      Y* out = y + (row * s.out_width + column) * s.channels;
-      for_channels(s.channels, [&](std::int64_t c, auto lanes) {
-        Vec sum = depthwise_sum(s, image + c, w + c, row % s.out_height, column, lanes);
-        if (bias != nullptr) {
-          with_element(bias->dtype,
-                       [&](auto e) { sum = add(sum, load_first(bias->as<const decltype(e)>() + c, lanes.count)); });
-        }
-        store_first(out + c, activate(activation, sum), lanes.count);
-      });
+// What a row of outputs of one phase of the columns reads, from the first tap inside the source: `x` as the output at
+// u = 0 sees it.
+template <typename X, typename W>
+struct DepthwiseTaps {
+  const X* x = nullptr;
+  const W* w = nullptr;
+  std::int64_t rows = 0, columns = 0;
+  std::int64_t x_row = 0, x_column = 0;  // from one tap to the next
+  std::int64_t w_row = 0, w_column = 0;
+  std::int64_t x_next = 0;  // from one output to the next
+};
+
+// The sum of some taps of a row of taps and of all rows.
+template <typename X, typename W, typename Lanes>
+THIMBLE_INLINE Vec depthwise_sum(const DepthwiseTaps<X, W>& t, const X* x, const W* w, Range columns, Lanes lanes) {
+  Vec sum = zero();
+  for (std::int64_t i = 0; i < t.rows; ++i) {
+    for (std::int64_t j = columns.begin; j < columns.end; ++j) {
+      sum = fma(load(x + i * t.x_row + j * t.x_column, lanes), load(w + i * t.w_row + j * t.w_column, lanes), sum);
     }
   }
+  return sum;
 }
+
+// Outputs [u.begin, u.end), all of whose taps are inside: end(u, sum) takes each.
+template <typename X, typename W, typename Lanes, typename End>
+THIMBLE_INLINE void depthwise_inside(const DepthwiseTaps<X, W>& t, const X* x, const W* w, Range u, Lanes lanes,
+                                     End&& end) {
+  x += u.begin * t.x_next;
+  if (t.rows != kUsualTaps || t.columns != kUsualTaps) {
+    for (std::int64_t k = u.begin; k < u.end; ++k, x += t.x_next) end(k, depthwise_sum(t, x, w, {0, t.columns}, lanes));
+    return;
+  }
+  Vec weights[kUsualTaps][kUsualTaps];
+#pragma GCC unroll 4
+  for (int i = 0; i < kUsualTaps; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kUsualTaps; ++j) weights[i][j] = load(w + i * t.w_row + j * t.w_column, lanes);
+  }
+  for (std::int64_t k = u.begin; k < u.end; ++k, x += t.x_next) {
+    Vec sum = zero();
+    const X* row = x;
+#pragma GCC unroll 4
+    for (int i = 0; i < kUsualTaps; ++i, row += t.x_row) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kUsualTaps; ++j) sum = fma(load(row + j * t.x_column, lanes), weights[i][j], sum);
+    }
+    __builtin_prefetch(row);  // the row below, which the next outputs want
+    end(k, sum);
+  }
+}
+
+struct DepthwiseGather {
+  Axis rows, columns;
+  std::int64_t channels = 0;
+
+  // Calls end(place, lanes, sum) for every vector of output row `row`, counted over all images; `place` is its element.
+  template <typename X, typename W, typename End>
+  void run(const X* x, const W* w, std::int64_t row, End&& end) const {
+    const std::int64_t h = row % rows.out, phase_index = (h + rows.padding) % rows.period;
+    const AxisPhase phase = rows.is_backward ? phase_of(rows, phase_index) : phase_of(rows, 0);
+    const std::int64_t u = (h - phase.first_out) / rows.period;
+    const std::int64_t first = u * rows.stride + phase.first_source;
+    const Range inside = inside_steps(first, phase.source_step, rows.source, phase.taps);
+    DepthwiseTaps<X, W> taps;
+    taps.rows = inside.end - inside.begin;
+    taps.x_row = phase.source_step * columns.source * channels;
+    taps.w_row = phase.tap_step * columns.kernel * channels;
+    taps.x = x + (row / rows.out * rows.source + first) * columns.source * channels + inside.begin * taps.x_row;
+    taps.w = w + phase.first_tap * columns.kernel * channels + inside.begin * taps.w_row;
+    for (std::int64_t p = 0; p < columns.period; ++p)
+      run_phase(taps, phase_of(columns, p), row * columns.out * channels, end);
+  }
+
+ private:
+  template <typename X, typename W, typename End>
+  void run_phase(DepthwiseTaps<X, W> t, const AxisPhase& phase, std::int64_t row_place, End&& end) const {
+    t.columns = phase.taps;
+    t.x_column = phase.source_step * channels;
+    t.w_column = phase.tap_step * channels;
+    t.x_next = columns.stride * channels;
+    t.x += phase.first_source * channels;
+    t.w += phase.first_tap * channels;
+    const std::int64_t least = phase.taps == 0 ? phase.begin : divide_up(-phase.first_source, columns.stride);
+    const std::int64_t most =
+        phase.taps == 0 ? phase.end : divide_down(columns.source - 1 - phase.last_source(), columns.stride) + 1;
+    const std::int64_t begin = smaller(phase.end, larger(phase.begin, least));
+    const Range whole = {begin, larger(begin, smaller(phase.end, most))};
+    for_channels({0, channels}, [&](std::int64_t c, auto lanes) {
+      const X* x = t.x + c;
+      const W* w = t.w + c;
+      const auto place = [&](std::int64_t u) {
+        return row_place + (phase.first_out + columns.period * u) * channels + c;
+      };
+      const auto at_border = [&](std::int64_t u) {
+        const Range taps =
+            inside_steps(u * columns.stride + phase.first_source, phase.source_step, columns.source, phase.taps);
+        end(place(u), c, lanes, depthwise_sum(t, x + u * t.x_next, w, taps, lanes));
+      };
+      for (std::int64_t u = phase.begin; u < whole.begin; ++u) at_border(u);
+      depthwise_inside(t, x, w, whole, lanes, [&](std::int64_t u, Vec sum) { end(place(u), c, lanes, sum); });
+      for (std::int64_t u = whole.end; u < phase.end; ++u) at_border(u);
+    });
+  }
+};
 
 inline void depthwise_forward(const ConvShape& s, Activation activation, const Call& call) noexcept {
   const TensorView* bias = call.in.size() == 3 ? &call.in[2] : nullptr;
+  const DepthwiseGather gather = {forward_axis(s, s.height, s.out_height, s.kernel_height),
+                                  forward_axis(s, s.width, s.out_width, s.kernel_width), s.channels};
   parallel_for(call.threads, s.batch * s.out_height, [&](std::int64_t begin, std::int64_t end) {
     with_element(call.in[0].dtype, [&](auto x) {
       with_element(call.in[1].dtype, [&](auto w) {
         using X = decltype(x);
-        depthwise_forward(s, activation, bias, call.in[0].as<const X>(), call.in[1].as<const decltype(w)>(),
-                          call.out[0].as<X>(), {begin, end});
+        X* y = call.out[0].as<X>();
+        for (std::int64_t row = begin; row < end; ++row) {
+          gather.run(call.in[0].as<const X>(), call.in[1].as<const decltype(w)>(), row,
+                     [&](std::int64_t place, std::int64_t channel, auto lanes, Vec sum) {
+                       if (bias != nullptr) {
+                         with_element(bias->dtype, [&](auto e) {
+                           sum = add(sum, load(bias->as<const decltype(e)>() + channel, lanes));
+                         });
+                       }
+                       store(y + place, activate(activation, sum), lanes);
+                     });
+        }
       });
     });
   });
 }
 
-template <typename Y, typename W>
-void depthwise_grad_input(const ConvShape& s, const Y* dy, const W* w, const Y* addend, Y* dx, Range rows) noexcept {
-  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-    const Y* image = dy + row / s.height * s.out_height * s.out_width * s.channels;
-    for (std::int64_t column = 0; column < s.width; ++column) {
-      const std::int64_t place = (row * s.width + column) * s.channels;
-      for_channels(s.channels, [&](std::int64_t c, auto lanes) {
-        Vec sum = depthwise_sum_back(s, image + c, w + c, row % s.height, column, lanes);
-        if (addend != nullptr) sum = add(load_first(addend + place + c, lanes.count), sum);
-        store_first(dx + place + c, sum, lanes.count);
-      });
-    }
-  }
-}
-
 inline void depthwise_grad_input(const ConvShape& s, const Call& call) noexcept {
+  const DepthwiseGather gather = {backward_axis(s, s.out_height, s.height, s.kernel_height),
+                                  backward_axis(s, s.out_width, s.width, s.kernel_width), s.channels};
   parallel_for(call.threads, s.batch * s.height, [&](std::int64_t begin, std::int64_t end) {
     with_element(call.in[0].dtype, [&](auto y) {
       with_element(call.in[1].dtype, [&](auto w) {
         using Y = decltype(y);
         const Y* addend = call.in.size() == 3 ? call.in[2].as<const Y>() : nullptr;
-        depthwise_grad_input(s, call.in[0].as<const Y>(), call.in[1].as<const decltype(w)>(), addend,
-                             call.out[0].as<Y>(), {begin, end});
+        Y* dx = call.out[0].as<Y>();
+        for (std::int64_t row = begin; row < end; ++row) {
+          gather.run(call.in[0].as<const Y>(), call.in[1].as<const decltype(w)>(), row,
+                     [&](std::int64_t place, std::int64_t, auto lanes, Vec sum) {
+                       if (addend != nullptr) sum = add(load(addend + place, lanes), sum);
+                       store(dx + place, sum, lanes);
+                     });
+        }
       });
     });
   });
 }
 
-// One vector of channels of one tap's weight gradient: four sums take turns, since one would wait for itself; rows end
-// their own sum.
-template <typename X, typename Y, typename Lanes>
-THIMBLE_INLINE Vec depthwise_weight_sum(const ConvShape& s, const X* x, const Y* dy, std::int64_t i, std::int64_t j,
-                                        Lanes lanes) {
-  const Range rows = inside_windows(s, i * s.dilation, s.height, s.out_height);
-  const Range columns = inside_windows(s, j * s.dilation, s.width, s.out_width);
-  Vec total = zero();
-  for (std::int64_t b = 0; b < s.batch; ++b) {
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      const std::int64_t h = row * s.stride - s.padding + i * s.dilation, v = j * s.dilation - s.padding;
-      const X* x_row = x + ((b * s.height + h) * s.width + v) * s.channels;
-      const Y* y_row = dy + (b * s.out_height + row) * s.out_width * s.channels;
-      Vec sums[4] = {zero(), zero(), zero(), zero()};
-      for (std::int64_t column = columns.begin; column < columns.end; ++column) {
-        Vec& sum = sums[column % 4];
-        sum = fma(load_first(x_row + column * s.stride * s.channels, lanes.count),
-                  load_first(y_row + column * s.channels, lanes.count), sum);
-      }
-      total = add(total, add(add(sums[0], sums[1]), add(sums[2], sums[3])));
+// Sums over one row of dy of the weight gradient of kTaps neighbouring taps, for one vector of channels. Few sums would
+// wait for themselves: several take turns.
+template <int kTaps, typename X, typename Y, typename Lanes>
+THIMBLE_INLINE void depthwise_weight_row(const ConvShape& s, const X* x, const Y* dy, std::int64_t first_tap,
+                                         float* totals, Lanes lanes) {
+  constexpr int kTurns = kTaps == 1 ? 4 : 2;
+  Vec sums[kTurns][kTaps];
+  Range seen[kTaps], whole = {0, s.out_width};
+  for (int j = 0; j < kTaps; ++j) {
+    seen[j] = inside_windows(s, (first_tap + j) * s.dilation, s.width, s.out_width);
+    whole = {larger(whole.begin, seen[j].begin), smaller(whole.end, seen[j].end)};
+    for (int turn = 0; turn < kTurns; ++turn) sums[turn][j] = zero();
+  }
+  whole.end = larger(whole.begin, whole.end);
+  const std::int64_t step = s.stride * s.channels, tap_step = s.dilation * s.channels;
+  x += (first_tap * s.dilation - s.padding) * s.channels;
+  const auto add_tap = [&](int j, std::int64_t column) {
+    sums[0][j] = fma(load(x + column * step + j * tap_step, lanes), load(dy + column * s.channels, lanes), sums[0][j]);
+  };
+  for (int j = 0; j < kTaps; ++j) {
+    for (std::int64_t column = seen[j].begin; column < smaller(seen[j].end, whole.begin); ++column) add_tap(j, column);
+    for (std::int64_t column = larger(seen[j].begin, whole.end); column < seen[j].end; ++column) add_tap(j, column);
+  }
+  const X* x_at = x + whole.begin * step;
+  const Y* y_at = dy + whole.begin * s.channels;
+  std::int64_t left = whole.end - whole.begin;
+  for (; left >= kTurns; left -= kTurns) {
+#pragma GCC unroll 4
+    for (int turn = 0; turn < kTurns; ++turn, x_at += step, y_at += s.channels) {
+      const Vec y = load(y_at, lanes);
+#pragma GCC unroll 4
+      for (int j = 0; j < kTaps; ++j) sums[turn][j] = fma(load(x_at + j * tap_step, lanes), y, sums[turn][j]);
     }
   }
-  return total;
+  for (std::int64_t column = whole.end - left; column < whole.end; ++column) {
+    for (int j = 0; j < kTaps; ++j) add_tap(j, column);
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < kTaps; ++j) {
+    Vec sum = add(sums[0][j], sums[1][j]);
+    if constexpr (kTurns == 4) sum = add(sum, add(sums[2][j], sums[3][j]));
+    float* total = totals + j * s.channels;
+    store(total, add(load(total, lanes), sum), lanes);
+  }
 }
 
-// Calls write(place, sum, lanes) for every vector of the gradient.
+// All taps of one row of the kernel for one row of dy.
+template <typename X, typename Y, typename Lanes>
+THIMBLE_INLINE void depthwise_weight_taps(const ConvShape& s, const X* x, const Y* dy, float* totals, Lanes lanes) {
+  if (s.kernel_width == kUsualTaps) return depthwise_weight_row<kUsualTaps>(s, x, dy, 0, totals, lanes);
+  for (std::int64_t j = 0; j < s.kernel_width; ++j)
+    depthwise_weight_row<1>(s, x, dy, j, totals + j * s.channels, lanes);
+}
+
+// What rows of dy, all of them in order, add to the totals (KH, KW, C) of some channels and rows of the kernel.
+template <typename X, typename Y>
+void depthwise_weight_totals(const ConvShape& s, const X* x, const Y* dy, Range channels, Range taps,
+                             float* totals) noexcept {
+  for (std::int64_t row = 0; row < s.batch * s.out_height; ++row) {
+    const std::int64_t top = row % s.out_height * s.stride - s.padding;
+    const Y* y_row = dy + row * s.out_width * s.channels;
+    for (std::int64_t i = taps.begin; i < taps.end; ++i) {
+      const std::int64_t h = top + i * s.dilation;
+      if (h < 0 || h >= s.height) continue;
+      const X* x_row = x + (row / s.out_height * s.height + h) * s.width * s.channels;
+      for_channels(channels, [&](std::int64_t c, auto lanes) {
+        depthwise_weight_taps(s, x_row + c, y_row + c, totals + i * s.kernel_width * s.channels + c, lanes);
+      });
+    }
+  }
+}
+
+inline Bytes depthwise_weight_workspace(const ConvShape& s) { return s.taps() * s.channels * 4; }
+
+// Calls write(place, sum, lanes) for every vector of the gradient. Threads share out channels and rows of the kernel.
 template <typename Write>
-void depthwise_grad_weight(const ConvShape& s, const TensorView& x, const TensorView& dy, int threads,
+void depthwise_grad_weight(const ConvShape& s, const TensorView& x, const TensorView& dy, int threads, float* totals,
                            Write&& write) noexcept {
   const std::int64_t vectors = divide_up(s.channels, kLanes);
-  const auto run_unit = [&](std::int64_t unit, auto x_element, auto y_element) {
-    const std::int64_t tap = unit / vectors, c = unit % vectors * kLanes;
-    const FirstLanes lanes = {static_cast<int>(smaller(kLanes, s.channels - c))};
-    const Vec sum =
-        depthwise_weight_sum(s, x.as<const decltype(x_element)>() + c, dy.as<const decltype(y_element)>() + c,
-                             tap / s.kernel_width, tap % s.kernel_width, lanes);
-    write(tap * s.channels + c, sum, lanes.count);
-  };
-  parallel_for(threads, s.taps() * vectors, [&](std::int64_t begin, std::int64_t end) {
+  const ThreadGrid grid = choose_grid(vectors, s.kernel_height, threads);
+  parallel(grid.rows * grid.columns, [&](int thread, int) {
+    const Range part = part_of(vectors, thread / grid.columns, grid.rows);
+    const Range channels = {part.begin * kLanes, smaller(part.end * kLanes, s.channels)};
+    const Range taps = part_of(s.kernel_height, thread % grid.columns, grid.columns);
+    for (std::int64_t tap = taps.begin * s.kernel_width; tap < taps.end * s.kernel_width; ++tap)
+      for_channels(channels, [&](std::int64_t c, auto lanes) { store(totals + tap * s.channels + c, zero(), lanes); });
     with_element(x.dtype, [&](auto x_element) {
       with_element(dy.dtype, [&](auto y_element) {
-        for (std::int64_t unit = begin; unit < end; ++unit) run_unit(unit, x_element, y_element);
+        depthwise_weight_totals(s, x.as<const decltype(x_element)>(), dy.as<const decltype(y_element)>(), channels,
+                                taps, totals);
       });
     });
+    for (std::int64_t tap = taps.begin * s.kernel_width; tap < taps.end * s.kernel_width; ++tap) {
+      for_channels(channels, [&](std::int64_t c, auto lanes) {
+        const std::int64_t place = tap * s.channels + c;
+        write(place, load(totals + place, lanes), lanes.count);
+      });
+    }
   });
 }
 

@@ -36,7 +36,8 @@ inline WeightWork carve_weight_work(const WeightPlan& plan, std::byte* base) {
 }
 
 inline Bytes weight_gradient_workspace(const WeightPlan& plan) {
-  return plan.shape.is_depthwise() ? 0 : carve_weight_work(plan, nullptr).bytes;
+  if (plan.shape.is_depthwise()) return depthwise_weight_workspace(plan.shape);
+  return carve_weight_work(plan, nullptr).bytes;
 }
 
 // What one thread adds up: the products of pixel rows with panels of columns and a part of each group's channels.
@@ -261,9 +262,11 @@ inline void run_products(const WeightPlan& plan, const WeightCall& call) noexcep
 
 inline void run_weight_gradient(const WeightPlan& plan, const WeightCall& call) noexcept {
   if (!plan.shape.is_depthwise()) return run_products(plan, call);
-  depthwise_grad_weight(plan.shape, call.x, call.dy, call.threads, [&](std::int64_t place, Vec sum, int lanes) {
-    with_element(call.out.dtype, [&](auto w) { write_sum<decltype(w)>(call, place, sum, lanes); });
-  });
+  depthwise_grad_weight(plan.shape, call.x, call.dy, call.threads, reinterpret_cast<float*>(call.workspace),
+                        [&](std::int64_t place, Vec sum, int lanes) {
+                          with_element(call.out.dtype,
+                                       [&](auto w) { write_sum<decltype(w)>(call, place, sum, lanes); });
+                        });
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

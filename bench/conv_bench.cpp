@@ -80,7 +80,8 @@ struct OurRun {
     views.push_back({memory.back().data(), out[0].dtype, out[0].shape});
     const KernelQuery query = {in, out, &attributes, threads};
     for (const Kernel* candidate : cpu_kernels()) {
-      if (candidate->op != op_name || candidate->isa > isa || !candidate->refuse(query).empty()) continue;
+      if (candidate->op != op_name || !thimble::includes(isa, candidate->isa) || !candidate->refuse(query).empty())
+        continue;
       if (kernel == nullptr || candidate->rank > kernel->rank) kernel = candidate;
     }
     workspace.resize(static_cast<std::size_t>(kernel->workspace(query)) + 64);

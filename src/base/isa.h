@@ -7,7 +7,18 @@
 
 namespace thimble {
 
-enum class Isa : std::uint8_t { generic, avx2, avx512, avx512_bf16 };  // each includes those before it
+enum class Isa : std::uint8_t { generic, avx2, avx512, avx512_bf16, neon };
+
+// Whether machines of `isa` run what was made for `other`: generic on all, and on x86 each set includes those before
+// it.
+bool includes(Isa isa, Isa other);
+
+// The largest that this build has kernels for.
+#if defined(__aarch64__)
+constexpr Isa kLargestIsa = Isa::neon;
+#else
+constexpr Isa kLargestIsa = Isa::avx512_bf16;
+#endif
 
 Isa detect_isa();
 std::string_view name_of(Isa isa);

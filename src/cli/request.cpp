@@ -87,8 +87,9 @@ Target make_target(const Arguments& arguments) {
   // A plan may be made for another machine; a run may not.
   const bool is_run =
       arguments.verb() == Verb::train || arguments.verb() == Verb::bench || arguments.verb() == Verb::eval;
-  require(!is_run || target.isa <= detected, arguments.where("isa"), ": found ", name_of(target.isa),
-          ", but this machine runs ", name_of(detected), " at most; leave it out");
+  const Isa largest = is_run ? detected : kLargestIsa;
+  require(includes(largest, target.isa), arguments.where("isa"), ": found ", name_of(target.isa), ", but this ",
+          is_run ? "machine runs " : "program has kernels for ", name_of(largest), " at most; leave it out");
   return target;
 }
 

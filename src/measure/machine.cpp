@@ -46,6 +46,11 @@ std::string cpu_name() {
   std::uint32_t signature = 0, unused[3] = {};
   __get_cpuid(kSignature, &signature, unused, unused + 1, unused + 2);
   return join_text(name, " #", signature);
+#elif defined(__aarch64__)
+  // Arm's processors have no name, but a number that tells maker, part and revision.
+  std::string number;
+  std::ifstream("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1") >> number;
+  return number.empty() ? "unknown" : "aarch64 #" + number;
 #else
   return "unknown";
 #endif

@@ -5,6 +5,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include "base/parallel.h"
@@ -101,7 +103,8 @@ Arithmetic multiply_add_for(Isa isa) {
     case Isa::avx512:
     case Isa::avx512_bf16: return {multiply_add_avx512, 2 * 16};
     case Isa::avx2: return {multiply_add_avx2, 2 * 8};
-    case Isa::generic: break;
+    case Isa::generic:
+    case Isa::neon: break;
   }
   return {multiply_add_generic, 2 * 4};
 }
@@ -131,7 +134,27 @@ float multiply_add_generic(std::int64_t turns, float factor, float term) {
   return result;
 }
 
+#if defined(__aarch64__)
+float multiply_add_neon(std::int64_t turns, float factor, float term) {
+  const float32x4_t a = vdupq_n_f32(factor), b = vdupq_n_f32(term);
+  float32x4_t sums[kChains];
+  for (float32x4_t& sum : sums) sum = b;
+  for (std::int64_t turn = 0; turn < turns; ++turn) {
+#pragma GCC unroll 12
+    for (int chain = 0; chain < kChains; ++chain) sums[chain] = vfmaq_f32(b, sums[chain], a);
+  }
+  float result = 0;
+  for (const float32x4_t& sum : sums) result += vgetq_lane_f32(sum, 0);
+  return result;
+}
+
+Arithmetic multiply_add_for(Isa isa) {
+  if (isa == Isa::neon) return {multiply_add_neon, 2 * 4};
+  return {multiply_add_generic, 2};
+}
+#else
 Arithmetic multiply_add_for(Isa) { return {multiply_add_generic, 2}; }
+#endif
 std::optional<Arithmetic> bf16_for(Isa) { return std::nullopt; }
 
 #endif

@@ -33,7 +33,7 @@ Choice choose(const Graph& graph, NodeId id, const Graph::NodeTypes& types, Kern
                    [](const Kernel* a, const Kernel* b) { return a->rank > b->rank; });
   for (const Kernel* kernel : candidates) {
     std::string reason;
-    if (kernel->isa > options.target.isa) {
+    if (!includes(options.target.isa, kernel->isa)) {
       reason = "needs " + std::string(name_of(kernel->isa));
     } else {
       reason = kernel->refuse(query);

@@ -88,10 +88,22 @@ TEST(PartOf, PiecesAreContiguousAndNearlyEqual) {
 }
 
 TEST(Isa, NamesReadBack) {
-  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16})
+  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::neon})
     EXPECT_EQ(isa_from_name(name_of(isa)), isa);
   EXPECT_EQ(isa_from_name("sse9"), std::nullopt);
   EXPECT_EQ(detect_isa(), detect_isa());
+}
+
+TEST(Isa, IncludesThoseBeforeItOnTheSameArchitecture) {
+  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::neon}) {
+    EXPECT_TRUE(includes(isa, isa));
+    EXPECT_TRUE(includes(isa, Isa::generic));
+    EXPECT_EQ(includes(isa, Isa::neon), isa == Isa::neon);
+    EXPECT_EQ(includes(Isa::neon, isa), isa == Isa::generic || isa == Isa::neon);
+  }
+  EXPECT_TRUE(includes(Isa::avx512_bf16, Isa::avx2));
+  EXPECT_FALSE(includes(Isa::avx2, Isa::avx512));
+  EXPECT_TRUE(includes(kLargestIsa, detect_isa()));
 }
 
 }  // namespace

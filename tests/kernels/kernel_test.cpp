@@ -32,7 +32,7 @@ struct Tested {
 std::vector<Tested> runnable_kernels() {
   std::vector<Tested> tested;
   for (const Kernel* kernel : cpu_kernels()) {
-    if (kernel->isa <= detect_isa()) tested.push_back({kernel, find_op(op_table(), kernel->op)});
+    if (includes(detect_isa(), kernel->isa)) tested.push_back({kernel, find_op(op_table(), kernel->op)});
   }
   return tested;
 }

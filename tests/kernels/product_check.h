@@ -68,7 +68,7 @@ class ProductCheck {
   void run() {
     int served = 0;
     for (const Kernel* kernel : cpu_kernels()) {
-      if (kernel->op != op_.name || kernel->isa > detect_isa()) continue;
+      if (kernel->op != op_.name || !includes(detect_isa(), kernel->isa)) continue;
       if (testing::has_fallback(*kernel) && !kernel->refuse({in_, out_, &attributes_, 1}).empty()) continue;
       // Kernels that multiply pairs of bf16 leave everything else to the others.
       if (testing::multiplies_pairs(*kernel) && !kernel->refuse({in_, out_, &attributes_, 1}).empty()) continue;

@@ -45,7 +45,8 @@ std::string_view chosen_for(const Use& use, Isa isa) {
   const std::vector<Type> out = op.infer({use.in, {}, &attributes});
   const Kernel* best = nullptr;
   for (const Kernel* kernel : cpu_kernels()) {
-    if (kernel->op != use.op || kernel->isa > isa || (best != nullptr && best->rank >= kernel->rank)) continue;
+    if (kernel->op != use.op || !includes(isa, kernel->isa) || (best != nullptr && best->rank >= kernel->rank))
+      continue;
     if (kernel->refuse({use.in, out, &attributes, 2}).empty()) best = kernel;
   }
   return best->isa == isa ? best->name : "another instruction set's";
@@ -53,7 +54,8 @@ std::string_view chosen_for(const Use& use, Isa isa) {
 
 void expect_chosen(const Maps& maps, bool is_winograd) {
   for (const Use& use : uses_of(maps)) {
-    for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+    for (const Isa isa : {Isa::avx2, Isa::avx512, Isa::neon}) {
+      if (!includes(kLargestIsa, isa)) continue;
       EXPECT_EQ(chosen_for(use, isa), (is_winograd ? "winograd_" : "") + std::string(use.op));
     }
   }

@@ -102,7 +102,7 @@ THIMBLE_INLINE void each_rest(std::int64_t rest, std::int64_t end, Visit&& visit
 
 template <typename T>
 THIMBLE_INLINE void fetch(const T* p) {
-  _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
+  __builtin_prefetch(p);
 }
 
 // Sums of one panel.

@@ -5,22 +5,6 @@
 
 namespace thimble::kernels::THIMBLE_ISA {
 
-// The nearest integer, and a * 2^power for integers of -252 to 254 with one rounding.
-#if defined(THIMBLE_ISA_AVX512)
-THIMBLE_INLINE Vec nearest(Vec a) { return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
-THIMBLE_INLINE Vec times_power_of_two(Vec a, Vec power) { return {_mm512_scalef_ps(a.v, power.v)}; }
-#else
-THIMBLE_INLINE Vec nearest(Vec a) { return {_mm256_round_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
-THIMBLE_INLINE __m256 power_of_two(__m256i power) {
-  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(power, _mm256_set1_epi32(127)), 23));
-}
-// In two factors: the power itself may lie beyond the largest or below the smallest normal number.
-THIMBLE_INLINE Vec times_power_of_two(Vec a, Vec power) {
-  const __m256i whole = _mm256_cvtps_epi32(power.v), half = _mm256_srai_epi32(whole, 1);
-  return {_mm256_mul_ps(_mm256_mul_ps(a.v, power_of_two(half)), power_of_two(_mm256_sub_epi32(whole, half)))};
-}
-#endif
-
 // exp(x) = 2^n exp(r) with n the nearest integer to x / ln 2, so |r| <= ln 2 / 2, where the Taylor polynomial of degree
 // 7 errs by 5e-9. Overflows to infinity, fades to zero through the subnormal numbers, passes NaN.
 THIMBLE_INLINE Vec exp(Vec x) {

@@ -12,33 +12,14 @@ struct Winner {
   Vec value, tap;
 };
 
-#if defined(THIMBLE_ISA_AVX512)
 THIMBLE_INLINE void challenge(Winner& best, Vec x, float tap) {
-  const __mmask16 beats = _mm512_cmp_ps_mask(x.v, best.value.v, _CMP_NLE_UQ);
-  const __mmask16 wins = _mm512_mask_cmp_ps_mask(beats, best.value.v, best.value.v, _CMP_ORD_Q);
-  best.value.v = _mm512_mask_mov_ps(best.value.v, wins, x.v);
-  best.tap.v = _mm512_mask_mov_ps(best.tap.v, wins, _mm512_set1_ps(tap));
+  best.tap = where_beats(x, best.value, broadcast(tap), best.tap);
+  best.value = where_beats(x, best.value, x, best.value);
 }
-THIMBLE_INLINE void store_taps(std::uint8_t* p, Vec taps) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvttps_epi32(taps.v)));
-}
-#else
-THIMBLE_INLINE void challenge(Winner& best, Vec x, float tap) {
-  const __m256 beats = _mm256_cmp_ps(x.v, best.value.v, _CMP_NLE_UQ);
-  const __m256 wins = _mm256_and_ps(beats, _mm256_cmp_ps(best.value.v, best.value.v, _CMP_ORD_Q));
-  best.value.v = _mm256_blendv_ps(best.value.v, x.v, wins);
-  best.tap.v = _mm256_blendv_ps(best.tap.v, _mm256_set1_ps(tap), wins);
-}
-THIMBLE_INLINE void store_taps(std::uint8_t* p, Vec taps) {
-  const __m256i words = _mm256_cvttps_epi32(taps.v);
-  const __m128i halves = _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
-  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(halves, halves));
-}
-#endif
-THIMBLE_INLINE void store_taps(std::uint8_t* p, Vec taps, AllLanes) { store_taps(p, taps); }
+THIMBLE_INLINE void store_taps(std::uint8_t* p, Vec taps, AllLanes) { store_bytes(p, taps); }
 THIMBLE_INLINE void store_taps(std::uint8_t* p, Vec taps, FirstLanes lanes) {
   std::uint8_t part[kLanes];
-  store_taps(part, taps);
+  store_bytes(part, taps);
   for (int i = 0; i < lanes.count; ++i) p[i] = part[i];
 }
 

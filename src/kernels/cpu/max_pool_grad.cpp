@@ -7,22 +7,11 @@ namespace {
 std::string refuse(const KernelQuery& q) { return refuse_mixed(q, 1); }
 
 // `a` where the byte is `tap`, else zero.
-#if defined(THIMBLE_ISA_AVX512)
-THIMBLE_INLINE Vec where_tap(const std::uint8_t* index, int tap, Vec a) {
-  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(index));
-  return {_mm512_maskz_mov_ps(_mm_cmpeq_epi8_mask(bytes, _mm_set1_epi8(static_cast<char>(tap))), a.v)};
-}
-#else
-THIMBLE_INLINE Vec where_tap(const std::uint8_t* index, int tap, Vec a) {
-  const __m256i taps = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(index)));
-  return {_mm256_and_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(taps, _mm256_set1_epi32(tap))), a.v)};
-}
-#endif
-THIMBLE_INLINE Vec where_tap(const std::uint8_t* index, int tap, Vec a, AllLanes) { return where_tap(index, tap, a); }
+THIMBLE_INLINE Vec where_tap(const std::uint8_t* index, int tap, Vec a, AllLanes) { return where_byte(index, tap, a); }
 THIMBLE_INLINE Vec where_tap(const std::uint8_t* index, int tap, Vec a, FirstLanes lanes) {
   std::uint8_t part[kLanes] = {};
   for (int i = 0; i < lanes.count; ++i) part[i] = index[i];
-  return where_tap(part, tap, a);
+  return where_byte(part, tap, a);
 }
 
 template <typename T>

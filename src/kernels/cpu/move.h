@@ -22,32 +22,14 @@ static inline void copy_bytes(std::byte* to, const std::byte* from, Bytes bytes)
   std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
-// The bits of a vector that holds loaded elements. Other than store() it rounds nothing and leaves a NaN what it is.
-THIMBLE_INLINE void store_bits(float* p, Vec a, AllLanes) { store(p, a); }
-THIMBLE_INLINE void store_bits(float* p, Vec a, FirstLanes lanes) { store_first(p, a, lanes.count); }
-
-#if defined(THIMBLE_ISA_AVX512)
-THIMBLE_INLINE __m256i upper_halves(Vec a) {
-  return _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(a.v), 16));
+template <typename T>
+THIMBLE_INLINE void store_bits(T* p, Vec a, AllLanes) {
+  store_bits(p, a);
 }
-THIMBLE_INLINE void store_bits(BFloat16* p, Vec a, AllLanes) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), upper_halves(a));
+template <typename T>
+THIMBLE_INLINE void store_bits(T* p, Vec a, FirstLanes lanes) {
+  store_first_bits(p, a, lanes.count);
 }
-THIMBLE_INLINE void store_bits(BFloat16* p, Vec a, FirstLanes lanes) {
-  _mm256_mask_storeu_epi16(p, static_cast<__mmask16>((1U << lanes.count) - 1U), upper_halves(a));
-}
-#else
-THIMBLE_INLINE void store_bits(BFloat16* p, Vec a, AllLanes) {
-  const __m256i words = _mm256_srli_epi32(_mm256_castps_si256(a.v), 16);
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
-                   _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
-}
-THIMBLE_INLINE void store_bits(BFloat16* p, Vec a, FirstLanes lanes) {
-  alignas(16) BFloat16 part[kLanes];
-  store_bits(part, a, AllLanes{});
-  for (int i = 0; i < lanes.count; ++i) p[i] = part[i];
-}
-#endif
 
 // One tile of at most kLanes x kLanes elements.
 template <typename T, typename Rows, typename Columns>

@@ -11,6 +11,10 @@ void pack(const T* x, std::int64_t begin, std::int64_t end, std::uint8_t* bits) 
   each_vector(begin, end, [=](std::int64_t i, auto lanes) {
     // Lanes beyond the end are loaded as zero and so give zero bits.
     const unsigned word = positive_bits(load(x + i, lanes));
+    if (const auto place = place_in_byte(i); place > 0) {
+      bits[i / 8] = static_cast<std::uint8_t>(bits[i / 8] | word << place);
+      return;
+    }
     for (int byte = 0; 8 * byte < lanes.count; ++byte)
       bits[i / 8 + byte] = static_cast<std::uint8_t>(word >> (8 * byte));
   });

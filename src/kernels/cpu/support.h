@@ -32,6 +32,9 @@ THIMBLE_INLINE int threads_for(std::int64_t count, int threads) { return count <
 THIMBLE_INLINE std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 THIMBLE_INLINE std::int64_t larger(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
 
+// Of the bit of a vector's first element, where bits begin with a byte: vectors of fewer than eight lanes share one.
+THIMBLE_INLINE int place_in_byte(std::int64_t element) { return kLanes < 8 ? static_cast<int>(element % 8) : 0; }
+
 THIMBLE_INLINE bool is_stored(DType dtype) { return dtype == DType::f32 || dtype == DType::bf16; }
 
 static inline std::string refuse_unless(bool served, std::string_view reason) {

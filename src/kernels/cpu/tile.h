@@ -11,8 +11,8 @@
 
 namespace thimble::kernels::THIMBLE_ISA {
 
-// As many sums as fit the registers beside two vectors of b and one broadcast of a.
-constexpr int kTileRows = kLanes == 16 ? 14 : 6;
+// As many sums as fit the registers, 16 on AVX2 and 32 elsewhere, beside two vectors of b and one broadcast of a.
+constexpr int kTileRows = kIsa == Isa::avx2 ? 6 : 14;
 constexpr int kTileVectors = 2;
 constexpr std::int64_t kTileColumns = kTileVectors * kLanes;
 constexpr std::int64_t kLineUnits = 64 / sizeof(Unit);  // in a line of the caches
@@ -45,19 +45,19 @@ using TileFunction = void (*)(const TileWork&) noexcept;
 template <int kRows, int kVectors>
 using TileSums = Vec[kRows][kVectors];
 
-// Two vectors of bf16 are cheaper to widen by even and odd elements than one after the other.
+// Two vectors of bf16 are cheaper to widen together than one after the other.
 template <int kVectors, typename B>
 inline constexpr bool kIsSplit = kVectors == 2 && sizeof(B) == 2;
 
 template <int kVectors, typename B>
 THIMBLE_INLINE void load_row(Vec (&row)[kVectors], const B* b, int last_lanes) {
   if constexpr (kIsSplit<kVectors, B>) {
-    load_even_odd(row[0], row[1], b, kLanes + last_lanes);
+    load_split(row[0], row[1], b, kLanes + last_lanes);
     return;
   }
   if constexpr (kVectors == 2) row[0] = load(b);
   const B* last = b + (kVectors - 1) * kLanes;
-  // AVX2 has no masked load of 16-bit elements: there the whole vector, nearly always met, is worth a branch.
+  // Only AVX-512 has masked loads of every element: elsewhere the whole vector, nearly always met, is worth a branch.
   if (kLanes != 16 && last_lanes == kLanes) {
     row[kVectors - 1] = load(last);
   } else {
@@ -199,7 +199,7 @@ void tile(const TileWork& t) noexcept {
   }
   if constexpr (kIsSplit<kVectors, B>) {
 #pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) interleave(sums[r][0], sums[r][1]);
+    for (int r = 0; r < kRows; ++r) unsplit(sums[r][0], sums[r][1]);
   }
   if constexpr (kHasPairs) {
     if (t.narrow != nullptr) return end_narrow_sums(sums, t);

@@ -83,7 +83,7 @@ THIMBLE_INLINE void fetch_run(const ChosenMap& map, const TileRun& run, std::int
     for (std::int64_t pixel = x; pixel < end; ++pixel) {
       const float* data = rows.row[i] + pixel * map.channels;
       for (std::int64_t c = map.chosen.begin; c < map.chosen.end; c += kLineElements) {
-        _mm_prefetch(reinterpret_cast<const char*>(data + c), _MM_HINT_T0);
+        __builtin_prefetch(data + c);
       }
     }
   }

@@ -9,8 +9,8 @@ namespace thimble::testing {
 
 inline std::vector<Isa> runnable_isas() {
   std::vector<Isa> isas;
-  for (const Isa isa : {Isa::avx2, Isa::avx512}) {
-    if (isa <= detect_isa()) isas.push_back(isa);
+  for (const Isa isa : {Isa::avx2, Isa::avx512, Isa::neon}) {
+    if (includes(detect_isa(), isa)) isas.push_back(isa);
   }
   return isas;
 }

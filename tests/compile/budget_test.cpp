@@ -7,6 +7,7 @@
 namespace thimble {
 namespace {
 
+using testing::kPlannedIsa;
 using testing::small_request;
 
 CompileResult compile_with(const CompileRequest& request) { return compile(request, op_table(), cpu_kernels()); }
@@ -17,7 +18,7 @@ CompileRequest wide_resnet(std::int64_t batch) {
   request.batch = batch;
   request.microbatch = batch;
   request.optimizer.kind = OptimizerKind::nesterov;
-  request.target = {Isa::avx2, 2};  // any machine plans for it; the figures do not depend on this one
+  request.target = {kPlannedIsa, 2};
   return request;
 }
 
@@ -74,7 +75,7 @@ TEST(Budget, OfTheSmallestProcessIsThatOfAPlacedPlan) {
   request.model.sample = {32, 32, 3};
   request.microbatch = 8;
   request.sparsity = 0.8;
-  request.target = {Isa::avx2, 1};
+  request.target = {kPlannedIsa, 1};
   request.memory = 1;
   const CompileResult refused = compile_with(request);
   EXPECT_LE(refused.smallest_tensor_bytes, refused.smallest->point.arena_bytes);

@@ -18,6 +18,9 @@
 
 namespace thimble::testing {
 
+// What any machine of this architecture plans for: figures then do not depend on the one at hand.
+constexpr Isa kPlannedIsa = kLargestIsa == Isa::neon ? Isa::neon : Isa::avx2;
+
 using Weights = std::map<std::string, std::vector<std::byte>>;
 
 inline CompileRequest small_request(const std::string& model, std::int64_t batch) {

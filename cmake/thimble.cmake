@@ -64,10 +64,19 @@ function(thimble_op_table out_file)
     FOOTER "  };\n  return kOps;\n}\n\n}  // namespace thimble")
 endfunction()
 
-# thimble_test(folder [DEPENDS folder...] [SANITIZED filter]): every tests/<folder>/*_test.cpp becomes one program, test_<folder>. Sanitizer builds,
-# which are ten times slower and hold more memory than any budget allows, run the tests that the filter names.
+# The program as tests start it: another architecture's through the emulator.
+set(tested_program $<TARGET_FILE:thimble>)
+if(CMAKE_CROSSCOMPILING)
+  set(tested_program ${CMAKE_BINARY_DIR}/emulated/thimble)
+  list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)
+  file(CONFIGURE OUTPUT ${tested_program} CONTENT "#!/bin/sh\nexec ${emulator} ${CMAKE_BINARY_DIR}/thimble \"\$@\"\n" @ONLY)
+  file(CHMOD ${tested_program} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+endif()
+
+# thimble_test(folder [DEPENDS folder...] [SLOW filter]): every tests/<folder>/*_test.cpp becomes one program, test_<folder>. Builds with sanitizers or
+# under emulation, which are ten times slower and more and hold more memory than any budget allows, run the tests that the filter names.
 function(thimble_test folder)
-  cmake_parse_arguments(ARG "" "SANITIZED" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SLOW" "DEPENDS" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp)
   if(NOT sources)
@@ -81,9 +90,9 @@ function(thimble_test folder)
     target_link_libraries(test_${name} PRIVATE thimble_${dependency})
   endforeach()
   set(filter "")
-  if(THIMBLE_SANITIZE AND ARG_SANITIZED)
-    set(filter --gtest_filter=${ARG_SANITIZED})
+  if(ARG_SLOW AND (THIMBLE_SANITIZE OR CMAKE_CROSSCOMPILING))
+    set(filter --gtest_filter=${ARG_SLOW})
   endif()
   add_test(NAME ${name} COMMAND test_${name} ${filter} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "THIMBLE_BINARY=$<TARGET_FILE:thimble>")
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "THIMBLE_BINARY=${tested_program}")
 endfunction()

@@ -5,7 +5,8 @@
 
 namespace thimble::cli {
 
-// Before anything else: no huge pages behind our back, one heap, freed memory returned at once.
+// Before anything else: no huge pages behind our back, no code that is not run, few heaps, freed memory returned at
+// once.
 void prepare_process();
 
 // Between the parts of a run (start, planning, training): gives back what only the last one needed, free heap and pages

@@ -1,6 +1,7 @@
 #include "compile/compile.h"
 
 #include <algorithm>
+#include <future>
 
 #include "compile/check_request.h"
 #include "compile/make_ladder.h"
@@ -151,6 +152,12 @@ CompileResult compile(const CompileRequest& request, OpTable ops, KernelTable ke
   if (!result.compiled) result = compile_by_costs(by_model, ops, kernels);
   if (result.compiled) result.compiled->request.microbatch = request.microbatch;
   return result;
+}
+
+CompileResult compile_apart(const CompileRequest& request, OpTable ops, KernelTable kernels) {
+  // Where the system grants no thread, here and now.
+  constexpr auto kIfGranted = std::launch::async | std::launch::deferred;
+  return std::async(kIfGranted, [&] { return compile(request, ops, kernels); }).get();
 }
 
 }  // namespace thimble

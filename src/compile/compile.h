@@ -90,6 +90,10 @@ struct CompileResult {
 
 CompileResult compile(const CompileRequest& request, OpTable ops, KernelTable kernels);
 
+// The same on a thread of its own, which has a heap of its own: a program bound to the result then lies close together,
+// not in the gaps of what the compiler frees, and the compiler's heap goes back to the system whole.
+CompileResult compile_apart(const CompileRequest& request, OpTable ops, KernelTable kernels);
+
 // True if samples influence each other in this model, so that microbatching changes results.
 bool is_batch_coupled(const Graph& graph);
 

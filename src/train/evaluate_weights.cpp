@@ -41,7 +41,7 @@ EvaluationFacts evaluate_weights(const EvaluateOptions& options, const Dataset& 
   request.loading_bytes = loading_bytes(dataset, request.target.threads);
   request.sparsity = 0;  // files hold sparse tensors with their zeros
   require(request.test_samples > 0, dataset.info().name, ": has no test samples to evaluate with");
-  CompileResult result = compile(request, ops, kernels);
+  CompileResult result = compile_apart(request, ops, kernels);
   require(result.compiled.has_value(), "evaluation does not fit: it needs ", to_bytes_text(result.smallest_memory),
           ", the budget is ", to_bytes_text(request.memory.value_or(0)));
   Session session(*result.compiled);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
+#include <utility>
 
 #include "base/error.h"
 
@@ -28,10 +30,14 @@ std::unique_ptr<SpillFile> open_spill(const Compiled& compiled, const std::strin
   return std::make_unique<SpillFile>(folder, bytes, staging);
 }
 
-// What only the compiler and its report needed. The figures of the summary stay.
+// What only the compiler, its report and binding needed. The figures of the summary stay.
 void release(Compiled& compiled) {
-  compiled.phases = {};
-  compiled.plans.phases = {};
+  const auto drop = [](auto&... parts) { (std::exchange(parts, {}), ...); };
+  // A heap keeps some of what a thread frees at hand for that thread, until it ends: one that ends at once keeps none.
+  const auto drop_all = [&] {
+    drop(compiled.phases, compiled.plans.phases, compiled.plans.persistents, compiled.tensors, compiled.sparse_tensors);
+  };
+  std::async(std::launch::async | std::launch::deferred, drop_all).get();
   malloc_trim(0);
 }
 

@@ -119,7 +119,7 @@ TrainResult train(const TrainOptions& asked, const Dataset& dataset, OpTable ops
                  tell);
   }
   TrainResult result;
-  result.compile = compile(options.compile, ops, kernels);
+  result.compile = compile_apart(options.compile, ops, kernels);
   if (!result.compile.compiled) {
     result.end = TrainEnd::does_not_fit;
     result.peak_resident_bytes = peak_resident_bytes();

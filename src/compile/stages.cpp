@@ -226,6 +226,7 @@ Stages::Planned Stages::plan(const NamedChoice& choice, const std::string& strat
   facts.has_spill_file = planned.plans.spill_bytes > 0;
   for (std::size_t p = 0; p < schedules.size(); ++p)
     facts.step_count += static_cast<std::int64_t>(schedules[p].steps.size());
+  facts.busiest_node_count = busiest().selected().graph().node_count();
   facts.resident_kernel_bytes = resident_kernel_bytes();
   planned.reserve = predict_reserve(facts);
   planned.point.process_bytes = planned.point.arena_bytes + planned.reserve.total();

@@ -72,9 +72,9 @@ TEST(Plan, TheSmallestBudgetFitsAndOneByteLessDoesNot) {
 }
 
 TEST(Plan, ARefusalNamesTheSmallestBudgetTheTensorsAndTheWaysOut) {
-  const Outcome outcome = run_thimble({"plan", "wrn10-1", "--batch", "16", "--threads", "1", "--memory", "8MiB"});
+  const Outcome outcome = run_thimble({"plan", "wrn10-1", "--batch", "16", "--threads", "1", "--memory", "3MiB"});
   EXPECT_EQ(outcome.code, 3);
-  EXPECT_TRUE(contains(outcome.out, "Does not fit 8,388,608 B (8.0 MiB): the smallest budget that works is "));
+  EXPECT_TRUE(contains(outcome.out, "Does not fit 3,145,728 B (3.0 MiB): the smallest budget that works is "));
   EXPECT_TRUE(contains(outcome.out, "Alive at the peak"));
   EXPECT_TRUE(contains(outcome.out, "--allow microbatch-norm"));
   EXPECT_TRUE(contains(outcome.out, "wrn10-1-gn (group norm)"));

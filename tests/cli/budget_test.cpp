@@ -41,5 +41,21 @@ TEST(Budget, HoldsInsideACgroupOfThatSize) {
   }
 }
 
+TEST(Budget, BesideItsTensorsTheProcessHoldsFourMebibytesAtMost) {
+#ifndef NDEBUG
+  GTEST_SKIP() << "code of a debug build is larger";
+#endif
+  constexpr std::int64_t kMost = 4 * kMiB;
+  const TempFolder folder;
+  const Outcome outcome =
+      run_thimble({"train", "wrn28-2-gn", "--data", "glyphs", "--batch", "100", "--optimizer", "momentum", "--memory",
+                   "32MiB", "--threads", "2", "--steps", "1", "--json", "--progress", "none", "--out", folder / "run"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const nlohmann::json result = outcome.json();
+  const std::int64_t peak = result.at("peak_rss_bytes"), arena = result.at("arena_bytes");
+  EXPECT_LE(peak - arena, kMost) << "found " << peak << " bytes resident at the peak, of which " << arena
+                                 << " are tensors; docs/decisions/light_process.md says what the rest should be";
+}
+
 }  // namespace
 }  // namespace thimble::testing

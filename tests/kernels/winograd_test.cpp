@@ -15,10 +15,16 @@ struct Use {
   Attributes attributes = {{"padding", std::int64_t{1}}};
 };
 
+// What maps and weights, and the gradients of each, are stored as.
+struct Stored {
+  DType maps = DType::f32, weights = DType::f32;
+};
+
 // All directions of one convolution, 3x3.
-std::vector<Use> uses_of(const Maps& m) {
-  const Type x = {DType::f32, {m.batch, m.height, m.width, m.channels}}, w = {DType::f32, {3, 3, m.channels, m.outs}},
-             y = {DType::f32, {m.batch, m.height, m.width, m.outs}}, channel = {DType::f32, {m.channels}};
+std::vector<Use> uses_of(const Maps& m, const Stored& stored) {
+  const Type x = {stored.maps, {m.batch, m.height, m.width, m.channels}},
+             w = {stored.weights, {3, 3, m.channels, m.outs}}, y = {stored.maps, {m.batch, m.height, m.width, m.outs}},
+             channel = {DType::f32, {m.channels}};
   std::vector<Use> uses = {{"conv2d", {x, w}},
                            {"norm_conv2d", {x, channel, channel, channel, channel, w}},
                            {"conv2d_grad_input", {y, w}},
@@ -33,6 +39,7 @@ std::vector<Use> uses_of(const Maps& m) {
     } else if (use.op.ends_with("2d_grad_weight")) {
       use.attributes.set("kernel_height", std::int64_t{3});
       use.attributes.set("kernel_width", std::int64_t{3});
+      use.attributes.set("dtype", std::string(name_of(stored.weights)));
     }
   }
   return uses;
@@ -52,18 +59,31 @@ std::string_view chosen_for(const Use& use, Isa isa) {
   return best->isa == isa ? best->name : "another instruction set's";
 }
 
-void expect_chosen(const Maps& maps, bool is_winograd) {
-  for (const Use& use : uses_of(maps)) {
-    for (const Isa isa : {Isa::avx2, Isa::avx512, Isa::neon}) {
+// bf16 maps are left to the instructions that multiply pairs.
+std::vector<Isa> isas_for(const Stored& stored) {
+  return stored.maps == DType::f32 ? std::vector{Isa::avx2, Isa::avx512, Isa::neon} : std::vector{Isa::avx512_bf16};
+}
+
+void expect_chosen(const Maps& maps, bool is_winograd, const Stored& stored) {
+  for (const Use& use : uses_of(maps, stored)) {
+    for (const Isa isa : isas_for(stored)) {
       if (!includes(kLargestIsa, isa)) continue;
-      EXPECT_EQ(chosen_for(use, isa), (is_winograd ? "winograd_" : "") + std::string(use.op));
+      EXPECT_EQ(chosen_for(use, isa), (is_winograd ? "winograd_" : "") + std::string(use.op)) << to_text(use.in[0]);
     }
   }
 }
 
-void check_winograd(const Maps& maps) {
-  expect_chosen(maps, true);
-  for (const Use& use : uses_of(maps)) check_products(use.op, use.in, use.attributes);
+constexpr Stored kWide = {}, kNarrowMaps = {DType::bf16, DType::f32}, kNarrow = {DType::bf16, DType::bf16};
+
+void expect_chosen(const Maps& maps, bool is_winograd) {
+  for (const Stored& stored : {kWide, kNarrowMaps, kNarrow}) expect_chosen(maps, is_winograd, stored);
+}
+
+void check_winograd(const Maps& maps, const std::vector<Stored>& all_stored = {kWide, kNarrowMaps}) {
+  for (const Stored& stored : all_stored) {
+    expect_chosen(maps, true, stored);
+    for (const Use& use : uses_of(maps, stored)) check_products(use.op, use.in, use.attributes);
+  }
 }
 
 TEST(Winograd, IsChosenForLayersOfLargeBatches) {
@@ -83,9 +103,17 @@ TEST(Winograd, LeavesSmallMapsAndFewChannelsToTheDirectKernels) {
   expect_chosen({1000, 5, 5, 64, 64}, false);  // half of many tiles lies outside the map
 }
 
+// There products of pairs are too fast for the transforms to pay.
+TEST(Winograd, LeavesFewChannelsOfPairsToTheDirectKernels) {
+  const std::vector<Use> uses = uses_of({100, 32, 32, 16, 32}, kNarrowMaps);
+  EXPECT_EQ(chosen_for(uses[0], Isa::avx512_bf16), "conv2d");
+  EXPECT_EQ(chosen_for(uses[1], Isa::avx512_bf16), "norm_conv2d");
+  EXPECT_EQ(chosen_for(uses[2], Isa::avx512_bf16), "conv2d_grad_input");
+}
+
 TEST(Winograd, AgreesOnOddMaps) {
   check_winograd({3, 59, 57, 32, 48});
-  check_winograd({40, 15, 14, 32, 32});
+  check_winograd({40, 15, 14, 32, 32}, {kWide, kNarrow});
 }
 
 TEST(Winograd, AgreesWhenNothingIsAMultipleOfAVector) { check_winograd({9, 33, 32, 43, 35}); }

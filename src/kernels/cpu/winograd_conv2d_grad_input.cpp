@@ -15,7 +15,7 @@ ConvShape shape_of(const KernelQuery& q) {
 
 std::string refuse(const KernelQuery& q) {
   const ConvShape s = shape_of(q);
-  std::string reason = refuse_winograd_types(q);
+  std::string reason = refuse_winograd_types(q, q.in[0]);
   if (reason.empty()) reason = refuse_winograd_shape(s, kGatherGain);
   if (!reason.empty()) return reason;
   return refuse_winograd_workspace(s, carve_winograd(plan_winograd(s, true), kWinogradThreads, nullptr).bytes);

@@ -18,7 +18,7 @@ inline ConvShape winograd_forward_shape(const KernelQuery& q) {
 
 inline std::string refuse_winograd_forward(const KernelQuery& q, const SourceNorm& norm = {}) {
   const ConvShape s = winograd_forward_shape(q);
-  std::string reason = refuse_winograd_types(q);
+  std::string reason = refuse_winograd_types(q, q.in[0]);
   if (reason.empty()) reason = refuse_winograd_shape(s, kGatherGain);
   if (!reason.empty()) return reason;
   return refuse_winograd_workspace(s, carve_winograd(plan_winograd(s, false, norm), kWinogradThreads, nullptr).bytes);

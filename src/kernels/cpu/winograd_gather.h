@@ -21,23 +21,25 @@ struct WinogradPlan {
   std::int64_t source_channels = 0, out_channels = 0;
   bool is_backward = false;
   SourceNorm norm;
-  bool is_small = false;  // smaller pieces, for maps beside which the workspace would weigh
+  bool is_small = false;                        // smaller pieces, for maps beside which the workspace would weigh
+  std::int64_t small_columns = kGatherColumns;  // then worked on at once
 
+  std::int64_t depth() const { return units_of(source_channels); }
   PointLayout source() const {
-    if (is_small) return {smaller(kFewGatherTiles, grid.count()), round_up(source_channels, 16)};
-    const std::int64_t row = round_up(source_channels, 16), most = kGatherSourceBytes / 4 / kWinogradPoints / row;
+    const std::int64_t row = round_up(depth(), 16), most = kGatherSourceBytes / 4 / kWinogradPoints / row;
+    if (is_small) return {smaller(kFewGatherTiles, grid.count()), row};
     const std::int64_t tiles = smaller(kGatherTiles, most / kFewGatherTiles * kFewGatherTiles);
     return {smaller(larger(tiles, kFewGatherTiles), grid.count()), row};
   }
-  PointLayout sums() const { return {source().tiles, kGatherColumns}; }
+  PointLayout sums() const { return {source().rows, kGatherColumns}; }
 
   // Columns of the output that are worked on at once.
   std::int64_t group_columns() const {
-    if (is_small) return kGatherColumns;
-    const Bytes least = kWinogradPoints * source_channels * kGatherColumns * 4;
+    if (is_small) return small_columns;
+    const Bytes least = kWinogradPoints * depth() * kGatherColumns * 4;
     return smaller(round_up(out_channels, kGatherColumns), larger(1, kGatherWeightBytes / least) * kGatherColumns);
   }
-  std::int64_t panel_elements() const { return kWinogradPoints * source_channels * kTileColumns; }
+  std::int64_t panel_elements() const { return kWinogradPoints * depth() * kTileColumns; }
   std::int64_t group_panels() const { return group_columns() / kTileColumns; }
   std::int64_t panel_count() const { return divide_up(out_channels, kTileColumns); }
   std::int64_t panel_columns(std::int64_t panel) const {
@@ -47,7 +49,7 @@ struct WinogradPlan {
 };
 
 struct WinogradWork {
-  float* weights = nullptr;  // (group_panels, 16, source_channels, kTileColumns)
+  Unit* weights = nullptr;   // (group_panels, 16, depth, kTileColumns)
   float* buffers = nullptr;  // (threads, buffer_elements)
   Bytes bytes = 0;
 };
@@ -55,7 +57,7 @@ struct WinogradWork {
 inline WinogradWork carve_winograd(const WinogradPlan& plan, int threads, std::byte* base) {
   Carver carver(base);
   WinogradWork work;
-  work.weights = carver.take<float>(plan.group_panels() * plan.panel_elements());
+  work.weights = carver.take<Unit>(plan.group_panels() * plan.panel_elements());
   work.buffers = carver.take<float>(threads * plan.buffer_elements());
   work.bytes = carver.used();
   return work;
@@ -67,64 +69,107 @@ inline WinogradPlan plan_winograd(const ConvShape& s, bool is_backward, const So
                        .out_channels = is_backward ? s.channels : s.out_channels,
                        .is_backward = is_backward,
                        .norm = norm};
-  plan.is_small = is_large_workspace(s, carve_winograd(plan, kWinogradThreads, nullptr).bytes, kUsualPart);
+  const auto is_large = [&] {
+    return is_large_workspace(s, carve_winograd(plan, kWinogradThreads, nullptr).bytes, kUsualPart);
+  };
+  if (!is_large()) return plan;
+  if (kHasPairs) plan.small_columns = plan.group_columns();  // transforms weigh more where products are fast
+  plan.is_small = true;
+  while (plan.small_columns > kGatherColumns && is_large())
+    plan.small_columns = round_up(divide_up(plan.small_columns, 2), kGatherColumns);
   return plan;
 }
 
 // Weights of some source channels for one panel, tap by tap.
+template <typename W>
 struct TapRows {
-  const float* data = nullptr;
+  const W* data = nullptr;
   std::int64_t tap = 0, row = 0;  // strides
 };
 
-// G w G^T for one source channel.
-inline void transform_weight_row(const TapRows& taps, std::int64_t columns, float* to, std::int64_t point) noexcept {
+// G w G^T for the source channels of one unit, of which `channels` exist.
+template <typename W>
+void transform_weight_row(const TapRows<W>& taps, std::int64_t channels, std::int64_t columns, Unit* to,
+                          std::int64_t point) noexcept {
   each_vector(0, columns, [&](std::int64_t n, auto lanes) {
-    Vec made[kWinogradTaps][4];
+    Vec made[kUnitElements][kWinogradTaps][4] = {};
+#pragma GCC unroll 2
+    for (int c = 0; c < kUnitElements; ++c) {
+      if (c == channels) break;
 #pragma GCC unroll 3
-    for (int i = 0; i < kWinogradTaps; ++i) {
-      const float* w = taps.data + i * kWinogradTaps * taps.tap + n;
-      transform_weights(made[i], load(w, lanes), load(w + taps.tap, lanes), load(w + 2 * taps.tap, lanes));
+      for (int i = 0; i < kWinogradTaps; ++i) {
+        const W* w = taps.data + c * taps.row + i * kWinogradTaps * taps.tap + n;
+        transform_weights(made[c][i], load(w, lanes), load(w + taps.tap, lanes), load(w + 2 * taps.tap, lanes));
+      }
     }
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
-      Vec points[4];
-      transform_weights(points, made[0][j], made[1][j], made[2][j]);
+      Vec points[kUnitElements][4];
+#pragma GCC unroll 2
+      for (int c = 0; c < kUnitElements; ++c) transform_weights(points[c], made[c][0][j], made[c][1][j], made[c][2][j]);
 #pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) store(to + (4 * i + j) * point + n, points[i], lanes);
+      for (int i = 0; i < 4; ++i)
+        store(to + (4 * i + j) * point + n, join(points[0][i], points[kUnitElements - 1][i]), lanes);
     }
   });
 }
 
-// Some source channels of one panel. Backward they are copied first: the tap is the last one's mirror image, and
-// channels lie the other way round.
-inline void transform_panel(const WinogradPlan& plan, const float* w, std::int64_t panel, Range channels,
-                            float* to) noexcept {
-  const std::int64_t columns = plan.panel_columns(panel), first = panel * kTileColumns;
-  const std::int64_t count = channels.end - channels.begin, point = plan.source_channels * kTileColumns;
-  alignas(64) float turned[kWinogradTaps * kWinogradTaps * kLanes * kTileColumns];
-  TapRows taps = {w + channels.begin * plan.out_channels + first, plan.source_channels * plan.out_channels,
-                  plan.out_channels};
-  if (plan.is_backward) {
-    taps = {turned, kLanes * kTileColumns, kTileColumns};
-    constexpr int kLast = kWinogradTaps * kWinogradTaps - 1;
-    for (int tap = 0; tap <= kLast; ++tap) {
-      const float* from = w + (tap * plan.out_channels + first) * plan.source_channels + channels.begin;
-      transpose_to_units(turned + (kLast - tap) * taps.tap, taps.row, from, plan.source_channels, columns, count);
+// to[j, i] = from[i, j], of at most kLanes columns.
+template <typename W>
+void transpose_to_f32(float* to, std::int64_t to_row, const W* from, std::int64_t from_row, std::int64_t rows,
+                      std::int64_t columns) noexcept {
+  for (std::int64_t i = 0; i < rows; i += kLanes) {
+    const auto row_lanes = static_cast<int>(smaller(kLanes, rows - i));
+    Vec block[kLanes];
+#pragma GCC unroll 16
+    for (int k = 0; k < kLanes; ++k)
+      block[k] = k < row_lanes ? load_first(from + (i + k) * from_row, static_cast<int>(columns)) : zero();
+    transpose(block);
+#pragma GCC unroll 16
+    for (int k = 0; k < kLanes; ++k) {
+      if (k < columns) store_first(to + k * to_row + i, block[k], row_lanes);
     }
-  }
-  to += channels.begin * kTileColumns;
-  for (std::int64_t c = 0; c < count; ++c, taps.data += taps.row, to += kTileColumns) {
-    transform_weight_row(taps, columns, to, point);
   }
 }
 
-inline void transform_panels(const WinogradPlan& plan, const Call& call, Range panels, float* to) noexcept {
+template <typename W>
+void transform_weight_rows(TapRows<W> taps, std::int64_t channels, std::int64_t columns, Unit* to,
+                           std::int64_t point) noexcept {
+  for (std::int64_t c = 0; c < channels; c += kUnitElements, to += kTileColumns) {
+    transform_weight_row(taps, smaller(kUnitElements, channels - c), columns, to, point);
+    taps.data += kUnitElements * taps.row;
+  }
+}
+
+// Some source channels of one panel, from a whole unit on. Backward they are copied first: the tap is the last one's
+// mirror image, and channels lie the other way round.
+template <typename W>
+void transform_panel(const WinogradPlan& plan, const W* w, std::int64_t panel, Range channels, Unit* to) noexcept {
+  const std::int64_t columns = plan.panel_columns(panel), first = panel * kTileColumns;
+  const std::int64_t count = channels.end - channels.begin, point = plan.depth() * kTileColumns;
+  to += channels.begin / kUnitElements * kTileColumns;
+  if (!plan.is_backward) {
+    const TapRows<W> taps = {w + channels.begin * plan.out_channels + first, plan.source_channels * plan.out_channels,
+                             plan.out_channels};
+    return transform_weight_rows(taps, count, columns, to, point);
+  }
+  alignas(64) float turned[kWinogradTaps * kWinogradTaps * kLanes * kTileColumns];
+  const TapRows<float> taps = {turned, kLanes * kTileColumns, kTileColumns};
+  constexpr int kLast = kWinogradTaps * kWinogradTaps - 1;
+  for (int tap = 0; tap <= kLast; ++tap) {
+    const W* from = w + (tap * plan.out_channels + first) * plan.source_channels + channels.begin;
+    transpose_to_f32(turned + (kLast - tap) * taps.tap, taps.row, from, plan.source_channels, columns, count);
+  }
+  transform_weight_rows(taps, count, columns, to, point);
+}
+
+template <typename W>
+void transform_panels(const WinogradPlan& plan, const Call& call, Range panels, Unit* to) noexcept {
   const std::int64_t pieces = divide_up(plan.source_channels, kLanes);
   parallel_for(call.threads, (panels.end - panels.begin) * pieces, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t unit = begin; unit < end; ++unit) {
       const std::int64_t panel = unit / pieces, channel = unit % pieces * kLanes;
-      transform_panel(plan, call.in[1].as<const float>(), panels.begin + panel,
+      transform_panel(plan, call.in[1].as<const W>(), panels.begin + panel,
                       {channel, smaller(channel + kLanes, plan.source_channels)}, to + panel * plan.panel_elements());
     }
   });
@@ -138,7 +183,11 @@ THIMBLE_INLINE void finish_run(const WinogradPlan& plan, const TensorView& out, 
   const WinogradGrid& grid = plan.grid;
   const std::int64_t point = layout.point(), y = run.row * kWinogradOut;
   const bool has_bias = ending.bias != nullptr, has_addend = ending.addend != nullptr;
-  const Vec bias = has_bias ? load(ending.bias->as<const float>() + column, lanes) : zero();
+  Vec bias = zero();
+  if (has_bias) {
+    with_element(ending.bias->dtype,
+                 [&](auto element) { bias = load(ending.bias->as<const decltype(element)>() + column, lanes); });
+  }
   std::int64_t x = run.column * kWinogradOut;
   for (std::int64_t tile = 0; tile < run.count; ++tile, x += kWinogradOut, sums += layout.row) {
     Vec made[4][2];
@@ -157,8 +206,8 @@ THIMBLE_INLINE void finish_run(const WinogradPlan& plan, const TensorView& out, 
         if (x + j >= grid.width) break;
         const std::int64_t place = grid.pixel(run.image, y + i, x + j) * plan.out_channels + column;
         Vec sum = has_bias ? add(outs[j], bias) : outs[j];
-        if (has_addend) sum = add(load(ending.addend->as<const float>() + place, lanes), sum);
-        store(out.as<float>() + place, activate(ending.activation, sum), lanes);
+        if (has_addend) sum = add(load(ending.addend->as<const UnitElement>() + place, lanes), sum);
+        store(out.as<UnitElement>() + place, activate(ending.activation, sum), lanes);
       }
     }
   }
@@ -166,19 +215,19 @@ THIMBLE_INLINE void finish_run(const WinogradPlan& plan, const TensorView& out, 
 
 // One panel of a block of tiles whose source is transformed.
 inline void gather_tiles(const WinogradPlan& plan, const GatherCall& what, Range tiles, std::int64_t panel,
-                         const float* source, const float* weights, float* sums) noexcept {
+                         const Unit* source, const Unit* weights, float* sums) noexcept {
   const PointLayout from = plan.source(), to = plan.sums();
   const std::int64_t columns = plan.panel_columns(panel), first = panel * kTileColumns;
   TileWork t;
   t.a_row = from.row;
-  t.count = plan.source_channels;
+  t.count = plan.depth();
   t.b_next = kTileColumns;
   t.c_row = to.row;
   for (int point = 0; point < kWinogradPoints; ++point) {
     t.a = source + point * from.point();
-    t.b = weights + point * plan.source_channels * kTileColumns;
+    t.b = weights + point * plan.depth() * kTileColumns;
     t.c = sums + point * to.point();
-    run_tiles<float, false>(t, tiles.end - tiles.begin, columns);
+    run_tiles<Unit, false>(t, tiles.end - tiles.begin, columns);
   }
   for_runs(plan.grid, tiles, [&](const TileRun& run) {
     each_vector(0, columns, [&](std::int64_t n, auto lanes) {
@@ -189,14 +238,16 @@ inline void gather_tiles(const WinogradPlan& plan, const GatherCall& what, Range
 
 // All tiles of one thread for a group of panels.
 inline void gather_group(const WinogradPlan& plan, const GatherCall& what, Range tiles, Range panels,
-                         const float* weights, float* buffer) noexcept {
+                         const Unit* weights, float* buffer) noexcept {
   const PointLayout layout = plan.source();
-  float *source = buffer, *sums = source + layout.elements();
+  auto* source = reinterpret_cast<Unit*>(buffer);
+  float* sums = buffer + layout.elements();
   BandNorm norm(plan.norm, what.norm, sums + plan.sums().elements());
-  const ChosenMap map = {plan.grid, what.call.in[0].as<const float>(), plan.source_channels, {0, plan.source_channels}};
-  for (std::int64_t first = tiles.begin; first < tiles.end; first += layout.tiles) {
-    const Range block = {first, smaller(first + layout.tiles, tiles.end)};
-    transform_tiles(map, block, norm, source, layout);
+  const ChosenMap map = {
+      plan.grid, what.call.in[0].as<const UnitElement>(), plan.source_channels, {0, plan.source_channels}};
+  for (std::int64_t first = tiles.begin; first < tiles.end; first += layout.rows) {
+    const Range block = {first, smaller(first + layout.rows, tiles.end)};
+    transform_tiles(map, block, norm, PointBlock<SumsOver::channels>{source, layout, block.end - block.begin});
     for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
       gather_tiles(plan, what, block, panel, source, weights + (panel - panels.begin) * plan.panel_elements(), sums);
     }
@@ -209,7 +260,8 @@ inline void run_winograd(const WinogradPlan& plan, const GatherCall& what) noexc
   const std::int64_t panels = plan.panel_count(), step = plan.group_panels();
   for (std::int64_t first = 0; first < panels; first += step) {
     const Range group = {first, smaller(first + step, panels)};
-    transform_panels(plan, call, group, work.weights);
+    with_element(call.in[1].dtype,
+                 [&](auto element) { transform_panels<decltype(element)>(plan, call, group, work.weights); });
     parallel(call.threads, [&](int thread, int threads) {
       gather_group(plan, what, part_of(plan.grid.count(), thread, threads), group, work.weights,
                    work.buffers + thread * plan.buffer_elements());

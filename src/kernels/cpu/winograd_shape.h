@@ -3,19 +3,23 @@
 #pragma once
 
 #include "kernels/cpu/conv_shape.h"
+#include "kernels/cpu/units.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
 
 // Above the direct kernels of every instruction set: whatever one Winograd kernel refuses, all refuse.
 constexpr int kWinogradRank = static_cast<int>(Isa::avx512) + static_cast<int>(kIsa);
 
-constexpr double kGatherPace = 1.6, kGradientPace = 1.35;  // measured, transforms included
+// Measured, transforms included.
+constexpr double kGatherPace = kHasPairs ? 2.8 : 1.6, kGradientPace = kHasPairs ? 2.4 : 1.35;
 
 constexpr int kWinogradThreads = 2;       // for which the rule counts workspace
 constexpr std::int64_t kUsualPart = 4;    // of source and output that the workspace may be: from there on, it is
 constexpr std::int64_t kLargestPart = 2;  // cut into smaller pieces, at some cost in time, and may be this much
 
-inline std::string refuse_winograd_types(const KernelQuery& q) {
+// Units are what `source` holds; where they are pairs, weights are rounded once they are transformed.
+inline std::string refuse_winograd_types(const KernelQuery& q, const Type& source) {
+  if (kHasPairs) return source.dtype == kUnitDType ? refuse_unstored(q) : "multiplies pairs of bf16";
   for (const std::span<const Type> types : {q.in, q.out}) {
     for (const Type& type : types) {
       if (type.dtype != DType::f32) return "serves f32 only";
@@ -29,7 +33,7 @@ inline std::string refuse_winograd_types(const KernelQuery& q) {
 struct WinogradGain {
   std::int64_t least_percent = 0, least_pairs = 0;
 };
-constexpr WinogradGain kGatherGain = {150, 16 * 16}, kGradientGain = {140, 16 * 32};
+constexpr WinogradGain kGatherGain = {150, kHasPairs ? 32 * 32 : 16 * 16}, kGradientGain = {140, 16 * 32};
 
 inline std::string refuse_winograd_shape(const ConvShape& s, const WinogradGain& gain) {
   if (s.kernel_height != 3 || s.kernel_width != 3 || s.stride != 1 || s.padding != 1 || s.dilation != 1)
@@ -43,7 +47,7 @@ inline std::string refuse_winograd_shape(const ConvShape& s, const WinogradGain&
 }
 
 inline bool is_large_workspace(const ConvShape& s, Bytes workspace, std::int64_t part) {
-  return workspace > s.batch * s.height * s.width * (s.channels + s.out_channels) * 4 / part;
+  return workspace > s.batch * s.height * s.width * (s.channels + s.out_channels) * bytes_of(kUnitDType) / part;
 }
 
 inline std::string refuse_winograd_workspace(const ConvShape& s, Bytes workspace) {

@@ -10,12 +10,13 @@ namespace thimble::kernels::THIMBLE_ISA {
 
 // A thread's memory.
 struct WinogradBuffers {
-  float *source = nullptr, *gradient = nullptr, *sums = nullptr, *norm = nullptr;
+  Unit *source = nullptr, *gradient = nullptr;
+  float *sums = nullptr, *norm = nullptr;
 
   WinogradBuffers(const WinogradWeightPlan& plan, std::byte* workspace, int thread)
-      : source(reinterpret_cast<float*>(workspace) + thread * plan.buffer_elements()),
+      : source(reinterpret_cast<Unit*>(workspace) + thread * plan.buffer_elements()),
         gradient(source + plan.source().elements()),
-        sums(gradient + plan.gradient().elements()),
+        sums(reinterpret_cast<float*>(gradient + plan.gradient().elements())),
         norm(sums + plan.sums().elements()) {}
 };
 
@@ -40,14 +41,14 @@ inline void add_points(const WinogradWeightPlan& plan, const WinogradBuffers& bu
   t.a_next = source.row;
   t.b_next = gradient.row;
   t.c_row = sums.row;
-  t.count = tiles;
+  t.count = units_of(tiles);
   t.adds = adds;
   for (int point = 0; point < kWinogradPoints; ++point) {
     t.a = buffers.source + point * source.point();
     for (std::int64_t column = 0; column < chunk.width(); column += kTileColumns) {
       t.b = buffers.gradient + point * gradient.point() + column;
       t.c = buffers.sums + point * sums.point() + column;
-      run_tiles<float, true>(t, chunk.height(), smaller(kTileColumns, chunk.width() - column));
+      run_tiles<Unit, true>(t, chunk.height(), smaller(kTileColumns, chunk.width() - column));
     }
   }
 }
@@ -55,14 +56,15 @@ inline void add_points(const WinogradWeightPlan& plan, const WinogradBuffers& bu
 inline void sum_chunk(const WinogradWeightPlan& plan, const WeightCall& call, const WinogradBuffers& buffers,
                       const WeightChunk& chunk, Range tiles) noexcept {
   BandNorm norm(plan.norm, call.norm, buffers.norm);
-  const ChosenMap x = {plan.grid, call.x.as<const float>(), plan.channels, chunk.channels};
-  const ChosenMap dy = {plan.grid, call.dy.as<const float>(), plan.columns, chunk.columns};
+  const ChosenMap x = {plan.grid, call.x.as<const UnitElement>(), plan.channels, chunk.channels};
+  const ChosenMap dy = {plan.grid, call.dy.as<const UnitElement>(), plan.columns, chunk.columns};
   const std::int64_t step = plan.block_tiles();
   for (std::int64_t first = tiles.begin; first < tiles.end; first += step) {
     const Range block = {first, smaller(first + step, tiles.end)};
-    transform_tiles(x, block, norm, buffers.source, plan.source());
-    spread_tiles(dy, block, buffers.gradient, plan.gradient());
-    add_points(plan, buffers, chunk, block.end - block.begin, first > tiles.begin);
+    const std::int64_t count = block.end - block.begin;
+    transform_tiles(x, block, norm, PointBlock<SumsOver::tiles>{buffers.source, plan.source(), count});
+    spread_tiles(dy, block, PointBlock<SumsOver::tiles>{buffers.gradient, plan.gradient(), count});
+    add_points(plan, buffers, chunk, count, first > tiles.begin);
   }
 }
 
@@ -87,8 +89,11 @@ inline void finish_chunk(const WinogradWeightPlan& plan, const WeightCall& call,
       for (int i = 0; i < kWinogradTaps; ++i) {
         Vec taps[kWinogradTaps];
         gather_weights(taps, made[0][i], made[1][i], made[2][i], made[3][i]);
-        for (int j = 0; j < kWinogradTaps; ++j)
-          write_sum<float>(call, place + (i * kWinogradTaps + j) * tap, taps[j], lanes.count);
+        for (int j = 0; j < kWinogradTaps; ++j) {
+          with_element(call.out.dtype, [&](auto w) {
+            write_sum<decltype(w)>(call, place + (i * kWinogradTaps + j) * tap, taps[j], lanes.count);
+          });
+        }
       }
     });
   }

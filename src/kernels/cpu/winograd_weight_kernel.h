@@ -10,6 +10,7 @@ template <WeightOperands kWhere>
 struct WinogradWeightKernel {
   struct State : KernelState {
     WinogradWeightPlan plan;
+    std::optional<UpdateState> update;  // how a total rounds
   };
 
   static ConvShape shape_of(const KernelQuery& q) {
@@ -19,14 +20,17 @@ struct WinogradWeightKernel {
     const SourceNorm norm = kWhere.normalizes ? source_norm(*q.attributes, q.in[kWhere.source]) : SourceNorm{};
     const ConvShape shape = shape_of(q);
     WinogradWeightPlan plan = plan_winograd_weights(shape, threads, norm);
-    const Bytes usual = winograd_weight_workspace(plan_winograd_weights(shape, kWinogradThreads, norm));
-    plan.is_small = is_large_workspace(shape, usual, kUsualPart);
+    WinogradWeightPlan usual = plan_winograd_weights(shape, kWinogradThreads, norm);
+    for (const GradientPieces& pieces : kGradientPieces) {
+      usual.pieces = plan.pieces = pieces;
+      if (!is_large_workspace(shape, winograd_weight_workspace(usual), kUsualPart)) break;
+    }
     return plan;
   }
 
   static std::string refuse(const KernelQuery& q) {
     std::string reason = WeightKernel<kWhere>::refuse(q);
-    if (reason.empty()) reason = refuse_winograd_types(q);
+    if (reason.empty()) reason = refuse_winograd_types(q, q.in[kWhere.source]);
     if (reason.empty()) reason = refuse_winograd_shape(shape_of(q), kGradientGain);
     if (!reason.empty()) return reason;
     return refuse_winograd_workspace(shape_of(q), winograd_weight_workspace(plan_for(q, kWinogradThreads)));
@@ -35,24 +39,26 @@ struct WinogradWeightKernel {
   static std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
     auto state = std::make_unique<State>();
     state->plan = plan_for(q, q.threads);
+    if (kWhere.adds) state->update.emplace(kAccumulate, *q.attributes);
     return state;
   }
 
   static Bytes workspace(const KernelQuery& q) { return winograd_weight_workspace(plan_for(q, q.threads)); }
 
   static Status run(const KernelState& base, const Call& call) noexcept {
+    const auto& state = static_cast<const State&>(base);
     const TensorView& out = call.out[0];
     if (kWhere.adds && out.data != call.in[0].data)
       std::memcpy(out.data, call.in[0].data, static_cast<std::size_t>(Type{out.dtype, out.shape}.bytes()));
-    run_winograd_weights(static_cast<const State&>(base).plan,
-                         {.x = call.in[kWhere.source],
-                          .dy = call.in[kWhere.gradient],
-                          .out = out,
-                          .workspace = call.workspace,
-                          .threads = call.threads,
-                          .adds = kWhere.adds,
-                          .norm = kWhere.normalizes ? call.in.subspan(kWhere.source + 1, kNormOperands)
-                                                    : std::span<const TensorView>()});
+    run_winograd_weights(state.plan, {.x = call.in[kWhere.source],
+                                      .dy = call.in[kWhere.gradient],
+                                      .out = out,
+                                      .workspace = call.workspace,
+                                      .threads = call.threads,
+                                      .adds = kWhere.adds,
+                                      .rounding = state.update ? state.update->rounding(*call.scalars) : Rounding{},
+                                      .norm = kWhere.normalizes ? call.in.subspan(kWhere.source + 1, kNormOperands)
+                                                                : std::span<const TensorView>()});
     return Status::good;
   }
 };

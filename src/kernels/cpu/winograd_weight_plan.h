@@ -7,27 +7,34 @@
 
 namespace thimble::kernels::THIMBLE_ISA {
 
-// Sizes do not depend on the instruction set: which convolutions are served must not either.
-constexpr std::int64_t kGradientTiles = 32;  // in a block: fetching and storing the sums should cost little
-constexpr std::int64_t kFewGradientTiles = 16;
-constexpr std::int64_t kSummedSide = 64;  // channels and columns that a thread sums at once, at most
-constexpr std::int64_t kShortSide = 32;
+// How much exists at once: tiles of a block, so many that fetching and storing the sums costs little, and channels and
+// columns that a thread sums over all its blocks.
+struct GradientPieces {
+  std::int64_t tiles = 0, channels = 0, columns = 0;
+};
+// Largest first. What is served depends on types and shapes alone, so those of f32 do not depend on the instruction
+// set. Where products are of pairs, smaller pieces would spend more time on transforms than they save.
+#if defined(THIMBLE_ISA_AVX512_BF16)
+constexpr GradientPieces kGradientPieces[] = {{64, 64, 128}, {32, 64, 128}, {64, 64, 64}, {32, 64, 64}};
+#else
+constexpr GradientPieces kGradientPieces[] = {{32, 64, 64}, {16, 32, 32}};
+#endif
 
 struct WinogradWeightPlan {
   WinogradGrid grid;
   std::int64_t channels = 0, columns = 0;  // of the source and of the output's gradient
   SourceNorm norm;
-  int tile_parts = 1;     // threads that share out the tiles: each sums the whole gradient
-  ThreadGrid parts;       // else they share out channels x columns
-  bool is_small = false;  // smaller pieces, for maps beside which the workspace would weigh
+  int tile_parts = 1;  // threads that share out the tiles: each sums the whole gradient
+  ThreadGrid parts;    // else they share out channels x columns
+  GradientPieces pieces;
 
   int threads() const { return tile_parts * parts.rows * parts.columns; }
   // The largest part of a thread, and what it sums at once.
-  std::int64_t chunk_channels() const { return chunk_of(channels, parts.rows); }
-  std::int64_t chunk_columns() const { return chunk_of(columns, parts.columns); }
-  PointLayout source() const { return {block_tiles(), round_up(chunk_channels(), 16)}; }
-  PointLayout gradient() const { return {block_tiles(), round_up(chunk_columns(), 16)}; }
-  std::int64_t block_tiles() const { return smaller(is_small ? kFewGradientTiles : kGradientTiles, grid.count()); }
+  std::int64_t chunk_channels() const { return chunk_of(channels, parts.rows, pieces.channels); }
+  std::int64_t chunk_columns() const { return chunk_of(columns, parts.columns, pieces.columns); }
+  PointLayout source() const { return {units_of(block_tiles()), round_up(chunk_channels(), 16)}; }
+  PointLayout gradient() const { return {units_of(block_tiles()), round_up(chunk_columns(), 16)}; }
+  std::int64_t block_tiles() const { return smaller(pieces.tiles, grid.count()); }
   // Sums (16, chunk_channels, chunk_columns).
   PointLayout sums() const { return {chunk_channels(), round_up(chunk_columns(), 16)}; }
   std::int64_t buffer_elements() const {
@@ -39,9 +46,8 @@ struct WinogradWeightPlan {
     const Range units = part_of(divide_up(count, kUnit), part, parts);
     return {smaller(count, units.begin * kUnit), smaller(count, units.end * kUnit)};
   }
-  std::int64_t chunk_of(std::int64_t count, int part_count) const {
-    const std::int64_t side = is_small ? kShortSide : kSummedSide;
-    return smaller(count, smaller(side, divide_up(divide_up(count, kUnit), part_count) * kUnit));
+  static std::int64_t chunk_of(std::int64_t count, int part_count, std::int64_t most) {
+    return smaller(count, smaller(most, divide_up(divide_up(count, kUnit), part_count) * kUnit));
   }
 
   static constexpr std::int64_t kUnit = 32;
@@ -55,6 +61,7 @@ inline WinogradWeightPlan plan_winograd_weights(const ConvShape& s, int threads,
   plan.channels = s.channels;
   plan.columns = s.out_channels;
   plan.norm = norm;
+  plan.pieces = kGradientPieces[0];
   if (s.taps() * s.channels * s.out_channels * 4 <= kPartialBytes) {
     plan.tile_parts = static_cast<int>(smaller(threads, plan.grid.count()));
   } else {

@@ -135,8 +135,9 @@ struct ConvExample {
   std::int64_t outs, norm_groups;
 };
 
-// Maps large enough for the Winograd kernels: odd and even sizes, whole vectors and others, norms of both kinds.
-inline const std::array kConvExamples = {ConvExample{{4, 57, 55, 16}, 32, 0}, ConvExample{{7, 33, 46, 18}, 33, 3}};
+// Maps large enough for the Winograd kernels: odd and even sizes, whole vectors and pairs and others, norms of both
+// kinds.
+inline const std::array kConvExamples = {ConvExample{{4, 57, 55, 16}, 32, 0}, ConvExample{{7, 33, 46, 33}, 33, 3}};
 
 inline void add_conv_examples(std::string_view op, std::vector<Example>& all) {
   if (op.find("conv2d") == std::string_view::npos) return;

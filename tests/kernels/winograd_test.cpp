@@ -119,7 +119,10 @@ TEST(Winograd, AgreesOnOddMaps) {
 TEST(Winograd, AgreesWhenNothingIsAMultipleOfAVector) { check_winograd({9, 33, 32, 43, 35}); }
 
 // More columns than are transformed at once, and gradients that are summed in several turns.
-TEST(Winograd, AgreesWhereWeightsAreTransformedInGroups) { check_winograd({7, 31, 29, 96, 100}); }
+TEST(Winograd, AgreesWhereWeightsAreTransformedInGroups) {
+  check_winograd({7, 31, 29, 96, 100}, {kWide});
+  check_winograd({5, 31, 29, 96, 100}, {kNarrowMaps});
+}
 
 }  // namespace
 }  // namespace thimble

@@ -11,11 +11,7 @@
 namespace thimble {
 namespace {
 
-using testing::kPlannedIsa;
-
-// Workspaces are not the same on every instruction set.
-constexpr const char* kTable =
-    kPlannedIsa == Isa::neon ? "tests/compile/planned_bytes_neon.txt" : "tests/compile/planned_bytes.txt";
+constexpr const char* kTable = "tests/compile/planned_bytes.txt";
 
 struct Row {
   const char* model;
@@ -46,7 +42,7 @@ std::string planned(const Row& row) {
   request.master = row.master;
   request.sparsity = row.sparsity;
   request.allowed = {"microbatch-norm"};
-  request.target = {kPlannedIsa, 2};
+  request.target = {Isa::avx2, 2};  // a fixed target: workspace depends on it
   if (row.smallest) request.tensor_memory = 1;
   const CompileResult result = compile(request, op_table(), cpu_kernels());
   const Compiled& compiled = result.compiled ? *result.compiled : *result.smallest;
@@ -57,6 +53,7 @@ std::string planned(const Row& row) {
 }
 
 TEST(Replay, PlannedBytesAreThoseOfTheTable) {
+  if (!includes(kLargestIsa, Isa::avx2)) GTEST_SKIP() << "the table is of avx2, which this build has no kernels for";
   using enum OptimizerKind;
   const Row rows[] = {
       {"wrn28-2", {32, 32, 3}, 100, 100, nesterov},

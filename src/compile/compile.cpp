@@ -1,8 +1,8 @@
 #include "compile/compile.h"
 
 #include <algorithm>
-#include <future>
 
+#include "base/run_apart.h"
 #include "compile/check_request.h"
 #include "compile/make_ladder.h"
 #include "compile/named_front.h"
@@ -155,9 +155,7 @@ CompileResult compile(const CompileRequest& request, OpTable ops, KernelTable ke
 }
 
 CompileResult compile_apart(const CompileRequest& request, OpTable ops, KernelTable kernels) {
-  // Where the system grants no thread, here and now.
-  constexpr auto kIfGranted = std::launch::async | std::launch::deferred;
-  return std::async(kIfGranted, [&] { return compile(request, ops, kernels); }).get();
+  return run_apart([&] { return compile(request, ops, kernels); });
 }
 
 }  // namespace thimble

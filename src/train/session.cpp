@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <future>
 #include <utility>
 
 #include "base/error.h"
+#include "base/run_apart.h"
 
 namespace thimble {
 namespace {
@@ -33,11 +33,9 @@ std::unique_ptr<SpillFile> open_spill(const Compiled& compiled, const std::strin
 // What only the compiler, its report and binding needed. The figures of the summary stay.
 void release(Compiled& compiled) {
   const auto drop = [](auto&... parts) { (std::exchange(parts, {}), ...); };
-  // A heap keeps some of what a thread frees at hand for that thread, until it ends: one that ends at once keeps none.
-  const auto drop_all = [&] {
+  run_apart([&] {
     drop(compiled.phases, compiled.plans.phases, compiled.plans.persistents, compiled.tensors, compiled.sparse_tensors);
-  };
-  std::async(std::launch::async | std::launch::deferred, drop_all).get();
+  });
   malloc_trim(0);
 }
 

@@ -10,12 +10,6 @@ namespace thimble::kernels::THIMBLE_ISA {
 
 constexpr int kUsualTaps = 3;  // along an axis: others take a slower way
 
-// Calls body(channel, lanes) for every vector of the channels.
-template <typename Body>
-THIMBLE_INLINE void for_channels(Range channels, Body&& body) {
-  each_vector(channels.begin, channels.end, [&](std::int64_t c, auto lanes) { body(c, lanes); });
-}
-
 // What a row of outputs of one phase of the columns reads, from the first tap inside the source: `x` as the output at
 // u = 0 sees it.
 template <typename X, typename W>
@@ -72,11 +66,12 @@ struct DepthwiseGather {
   Axis rows, columns;
   std::int64_t channels = 0;
 
-  // Calls end(place, lanes, sum) for every vector of output row `row`, counted over all images; `place` is its element.
+  // Calls end(place, channel, lanes, sum) for every vector of output row `row`, counted over all images; `place` is its
+  // first element.
   template <typename X, typename W, typename End>
   void run(const X* x, const W* w, std::int64_t row, End&& end) const {
-    const std::int64_t h = row % rows.out, phase_index = (h + rows.padding) % rows.period;
-    const AxisPhase phase = rows.is_backward ? phase_of(rows, phase_index) : phase_of(rows, 0);
+    const std::int64_t h = row % rows.out;
+    const AxisPhase phase = phase_of(rows, (h + rows.padding) % rows.period);
     const std::int64_t u = (h - phase.first_out) / rows.period;
     const std::int64_t first = u * rows.stride + phase.first_source;
     const Range inside = inside_steps(first, phase.source_step, rows.source, phase.taps);
@@ -99,12 +94,11 @@ struct DepthwiseGather {
     t.x_next = columns.stride * channels;
     t.x += phase.first_source * channels;
     t.w += phase.first_tap * channels;
-    const std::int64_t least = phase.taps == 0 ? phase.begin : divide_up(-phase.first_source, columns.stride);
-    const std::int64_t most =
-        phase.taps == 0 ? phase.end : divide_down(columns.source - 1 - phase.last_source(), columns.stride) + 1;
+    const std::int64_t least = divide_up(-phase.first_source, columns.stride);
+    const std::int64_t most = divide_down(columns.source - 1 - phase.last_source(), columns.stride) + 1;
     const std::int64_t begin = smaller(phase.end, larger(phase.begin, least));
     const Range whole = {begin, larger(begin, smaller(phase.end, most))};
-    for_channels({0, channels}, [&](std::int64_t c, auto lanes) {
+    each_vector(0, channels, [&](std::int64_t c, auto lanes) {
       const X* x = t.x + c;
       const W* w = t.w + c;
       const auto place = [&](std::int64_t u) {
@@ -122,24 +116,18 @@ struct DepthwiseGather {
   }
 };
 
-inline void depthwise_forward(const ConvShape& s, Activation activation, const Call& call) noexcept {
-  const TensorView* bias = call.in.size() == 3 ? &call.in[2] : nullptr;
-  const DepthwiseGather gather = {forward_axis(s, s.height, s.out_height, s.kernel_height),
-                                  forward_axis(s, s.width, s.out_width, s.kernel_width), s.channels};
-  parallel_for(call.threads, s.batch * s.out_height, [&](std::int64_t begin, std::int64_t end) {
+// Gathers every row of the result: end(element, place, channel, lanes, sum) makes a vector of it.
+template <typename End>
+void run_depthwise(const DepthwiseGather& gather, std::int64_t batch, const Call& call, End&& end) noexcept {
+  parallel_for(call.threads, batch * gather.rows.out, [&](std::int64_t first, std::int64_t last) {
     with_element(call.in[0].dtype, [&](auto x) {
       with_element(call.in[1].dtype, [&](auto w) {
         using X = decltype(x);
-        X* y = call.out[0].as<X>();
-        for (std::int64_t row = begin; row < end; ++row) {
+        X* out = call.out[0].as<X>();
+        for (std::int64_t row = first; row < last; ++row) {
           gather.run(call.in[0].as<const X>(), call.in[1].as<const decltype(w)>(), row,
                      [&](std::int64_t place, std::int64_t channel, auto lanes, Vec sum) {
-                       if (bias != nullptr) {
-                         with_element(bias->dtype, [&](auto e) {
-                           sum = add(sum, load(bias->as<const decltype(e)>() + channel, lanes));
-                         });
-                       }
-                       store(y + place, activate(activation, sum), lanes);
+                       store(out + place, end(x, place, channel, lanes, sum), lanes);
                      });
         }
       });
@@ -147,24 +135,24 @@ inline void depthwise_forward(const ConvShape& s, Activation activation, const C
   });
 }
 
+inline void depthwise_forward(const ConvShape& s, Activation activation, const Call& call) noexcept {
+  const TensorView* bias = call.in.size() == 3 ? &call.in[2] : nullptr;
+  const DepthwiseGather gather = {forward_axis(s, s.height, s.out_height, s.kernel_height),
+                                  forward_axis(s, s.width, s.out_width, s.kernel_width), s.channels};
+  run_depthwise(gather, s.batch, call, [&](auto, std::int64_t, std::int64_t channel, auto lanes, Vec sum) {
+    if (bias != nullptr) {
+      with_element(bias->dtype, [&](auto e) { sum = add(sum, load(bias->as<const decltype(e)>() + channel, lanes)); });
+    }
+    return activate(activation, sum);
+  });
+}
+
 inline void depthwise_grad_input(const ConvShape& s, const Call& call) noexcept {
+  const TensorView* addend = call.in.size() == 3 ? &call.in[2] : nullptr;
   const DepthwiseGather gather = {backward_axis(s, s.out_height, s.height, s.kernel_height),
                                   backward_axis(s, s.out_width, s.width, s.kernel_width), s.channels};
-  parallel_for(call.threads, s.batch * s.height, [&](std::int64_t begin, std::int64_t end) {
-    with_element(call.in[0].dtype, [&](auto y) {
-      with_element(call.in[1].dtype, [&](auto w) {
-        using Y = decltype(y);
-        const Y* addend = call.in.size() == 3 ? call.in[2].as<const Y>() : nullptr;
-        Y* dx = call.out[0].as<Y>();
-        for (std::int64_t row = begin; row < end; ++row) {
-          gather.run(call.in[0].as<const Y>(), call.in[1].as<const decltype(w)>(), row,
-                     [&](std::int64_t place, std::int64_t, auto lanes, Vec sum) {
-                       if (addend != nullptr) sum = add(load(addend + place, lanes), sum);
-                       store(dx + place, sum, lanes);
-                     });
-        }
-      });
-    });
+  run_depthwise(gather, s.batch, call, [&](auto y, std::int64_t place, std::int64_t, auto lanes, Vec sum) {
+    return addend == nullptr ? sum : add(load(addend->as<const decltype(y)>() + place, lanes), sum);
   });
 }
 
@@ -233,7 +221,7 @@ void depthwise_weight_totals(const ConvShape& s, const X* x, const Y* dy, Range 
       const std::int64_t h = top + i * s.dilation;
       if (h < 0 || h >= s.height) continue;
       const X* x_row = x + (row / s.out_height * s.height + h) * s.width * s.channels;
-      for_channels(channels, [&](std::int64_t c, auto lanes) {
+      each_vector(channels.begin, channels.end, [&](std::int64_t c, auto lanes) {
         depthwise_weight_taps(s, x_row + c, y_row + c, totals + i * s.kernel_width * s.channels + c, lanes);
       });
     }
@@ -253,7 +241,8 @@ void depthwise_grad_weight(const ConvShape& s, const TensorView& x, const Tensor
     const Range channels = {part.begin * kLanes, smaller(part.end * kLanes, s.channels)};
     const Range taps = part_of(s.kernel_height, thread % grid.columns, grid.columns);
     for (std::int64_t tap = taps.begin * s.kernel_width; tap < taps.end * s.kernel_width; ++tap)
-      for_channels(channels, [&](std::int64_t c, auto lanes) { store(totals + tap * s.channels + c, zero(), lanes); });
+      each_vector(channels.begin, channels.end,
+                  [&](std::int64_t c, auto lanes) { store(totals + tap * s.channels + c, zero(), lanes); });
     with_element(x.dtype, [&](auto x_element) {
       with_element(dy.dtype, [&](auto y_element) {
         depthwise_weight_totals(s, x.as<const decltype(x_element)>(), dy.as<const decltype(y_element)>(), channels,
@@ -261,7 +250,7 @@ void depthwise_grad_weight(const ConvShape& s, const TensorView& x, const Tensor
       });
     });
     for (std::int64_t tap = taps.begin * s.kernel_width; tap < taps.end * s.kernel_width; ++tap) {
-      for_channels(channels, [&](std::int64_t c, auto lanes) {
+      each_vector(channels.begin, channels.end, [&](std::int64_t c, auto lanes) {
         const std::int64_t place = tap * s.channels + c;
         write(place, load(totals + place, lanes), lanes.count);
       });

@@ -15,12 +15,36 @@ struct WeightOperands {
   bool adds = false;        // to operand 0
 };
 
+// What a kernel keeps between calls, whatever its plan is made of.
+template <WeightOperands kWhere, typename Plan>
+struct WeightState : KernelState {
+  Plan plan;
+  std::optional<UpdateState> update;  // how a total rounds
+
+  explicit WeightState(const Attributes& attributes) {
+    if (kWhere.adds) update.emplace(kAccumulate, attributes);
+  }
+
+  // What is asked of the plan; a total that stands elsewhere is brought to its place first.
+  WeightCall asked_by(const Call& call) const noexcept {
+    const TensorView& out = call.out[0];
+    if (kWhere.adds && out.data != call.in[0].data)
+      std::memcpy(out.data, call.in[0].data, static_cast<std::size_t>(Type{out.dtype, out.shape}.bytes()));
+    return {
+        .x = call.in[kWhere.source],
+        .dy = call.in[kWhere.gradient],
+        .out = out,
+        .workspace = call.workspace,
+        .threads = call.threads,
+        .adds = kWhere.adds,
+        .rounding = update ? update->rounding(*call.scalars) : Rounding{},
+        .norm = kWhere.normalizes ? call.in.subspan(kWhere.source + 1, kNormOperands) : std::span<const TensorView>()};
+  }
+};
+
 template <WeightOperands kWhere>
 struct WeightKernel {
-  struct State : KernelState {
-    WeightPlan plan;
-    std::optional<UpdateState> update;  // how a total rounds
-  };
+  using State = WeightState<kWhere, WeightPlan>;
 
   static std::string refuse(const KernelQuery& q) {
     if (kHasPairs && q.in[kWhere.gradient].dtype != kUnitDType) return "multiplies pairs of bf16";
@@ -35,9 +59,8 @@ struct WeightKernel {
   }
 
   static std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
-    auto state = std::make_unique<State>();
+    auto state = std::make_unique<State>(*q.attributes);
     plan_for(state->plan, q);
-    if (kWhere.adds) state->update.emplace(kAccumulate, *q.attributes);
     return state;
   }
 
@@ -49,18 +72,7 @@ struct WeightKernel {
 
   static Status run(const KernelState& base, const Call& call) noexcept {
     const auto& state = static_cast<const State&>(base);
-    const TensorView& out = call.out[0];
-    if (kWhere.adds && out.data != call.in[0].data)
-      std::memcpy(out.data, call.in[0].data, static_cast<std::size_t>(Type{out.dtype, out.shape}.bytes()));
-    run_weight_gradient(state.plan, {.x = call.in[kWhere.source],
-                                     .dy = call.in[kWhere.gradient],
-                                     .out = out,
-                                     .workspace = call.workspace,
-                                     .threads = call.threads,
-                                     .adds = kWhere.adds,
-                                     .rounding = state.update ? state.update->rounding(*call.scalars) : Rounding{},
-                                     .norm = kWhere.normalizes ? call.in.subspan(kWhere.source + 1, kNormOperands)
-                                                               : std::span<const TensorView>()});
+    run_weight_gradient(state.plan, state.asked_by(call));
     return Status::good;
   }
 };

@@ -8,10 +8,7 @@ namespace thimble::kernels::THIMBLE_ISA {
 
 template <WeightOperands kWhere>
 struct WinogradWeightKernel {
-  struct State : KernelState {
-    WinogradWeightPlan plan;
-    std::optional<UpdateState> update;  // how a total rounds
-  };
+  using State = WeightState<kWhere, WinogradWeightPlan>;
 
   static ConvShape shape_of(const KernelQuery& q) {
     return conv_shape(*q.attributes, q.in[kWhere.source].shape, q.out[0].shape, q.in[kWhere.gradient].shape);
@@ -37,9 +34,8 @@ struct WinogradWeightKernel {
   }
 
   static std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
-    auto state = std::make_unique<State>();
+    auto state = std::make_unique<State>(*q.attributes);
     state->plan = plan_for(q, q.threads);
-    if (kWhere.adds) state->update.emplace(kAccumulate, *q.attributes);
     return state;
   }
 
@@ -47,18 +43,7 @@ struct WinogradWeightKernel {
 
   static Status run(const KernelState& base, const Call& call) noexcept {
     const auto& state = static_cast<const State&>(base);
-    const TensorView& out = call.out[0];
-    if (kWhere.adds && out.data != call.in[0].data)
-      std::memcpy(out.data, call.in[0].data, static_cast<std::size_t>(Type{out.dtype, out.shape}.bytes()));
-    run_winograd_weights(state.plan, {.x = call.in[kWhere.source],
-                                      .dy = call.in[kWhere.gradient],
-                                      .out = out,
-                                      .workspace = call.workspace,
-                                      .threads = call.threads,
-                                      .adds = kWhere.adds,
-                                      .rounding = state.update ? state.update->rounding(*call.scalars) : Rounding{},
-                                      .norm = kWhere.normalizes ? call.in.subspan(kWhere.source + 1, kNormOperands)
-                                                                : std::span<const TensorView>()});
+    run_winograd_weights(state.plan, state.asked_by(call));
     return Status::good;
   }
 };

@@ -113,7 +113,7 @@ bool Emitter::is_plain_forward() const {
 void Emitter::note_gap(std::int32_t value) {
   const std::int32_t touched = now_.touched[at(value)];
   if (touched >= 0 && touched < std::min(now_.base_step, parts_.first_pass_end))
-    seen_->push_back({ValueId{value}, order_[at(touched)], is_available(value)});
+    seen_->push_back({{ValueId{value}, order_[at(touched)], is_available(value)}, touched, now_.base_step});
 }
 
 // Backward nodes that lead to a gradient that was dropped while it waited for the norm of all.

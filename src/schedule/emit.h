@@ -16,13 +16,19 @@ struct Parts {
   std::int32_t forward_end = 0, first_pass_end = 0;
 };
 
+// A gap of a schedule, by base steps: those that count originals, and what a second pass repeats.
+struct MetGap {
+  Gap gap;
+  std::int32_t touched = 0, wanted = 0;  // the value is or would be held from the end of one to the start of the other
+};
+
 class Emitter {
  public:
   // `graph` and `order` must outlive it.
   Emitter(const FlatGraph& graph, std::span<const NodeId> order, Parts parts);
 
   // Gaps of what is run next are noted in `seen`.
-  void note_gaps(std::vector<Gap>& seen) { seen_ = &seen; }
+  void note_gaps(std::vector<MetGap>& seen) { seen_ = &seen; }
 
   // Valid until the next run, which takes the same memory. `gaps` is sorted.
   PhaseSchedule& run(std::span<const Keep> keep, std::span<const Gap> gaps);
@@ -67,7 +73,7 @@ class Emitter {
   std::vector<std::int32_t> places_;  // by update: the step it goes behind
   std::vector<std::int32_t> first_behind_, next_behind_;
   std::vector<Step> reordered_;
-  std::vector<Gap>* seen_ = nullptr;  // gaps are noted here, if anyone asks
+  std::vector<MetGap>* seen_ = nullptr;  // gaps are noted here, if anyone asks
 };
 
 }  // namespace thimble

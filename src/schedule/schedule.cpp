@@ -69,13 +69,30 @@ PhaseSchedule Scheduler::make(const Holding& holding) const {
 }
 
 std::vector<Gap> Scheduler::gaps(const Holding& holding) const {
-  std::vector<Gap> seen;
+  const MetGaps met = met_gaps(holding);
+  std::vector<Gap> gaps(met.gaps.size());
+  std::transform(met.gaps.begin(), met.gaps.end(), gaps.begin(), [](const MetGap& gap) { return gap.gap; });
+  return gaps;
+}
+
+MetGaps Scheduler::met_gaps(const Holding& holding) const {
+  MetGaps met;
+  std::vector<MetGap>& seen = met.gaps;
   Emitter noting = emitter();
   noting.note_gaps(seen);
-  noting.run(holding.keep, holding.gaps);
-  std::erase_if(seen, [&](const Gap& gap) { return !is_candidate_[static_cast<std::size_t>(gap.value.index)]; });
-  std::sort(seen.begin(), seen.end());
-  return seen;
+  const PhaseSchedule& schedule = noting.run(holding.keep, holding.gaps);
+  std::erase_if(seen, [&](const MetGap& gap) { return !is_candidate_[static_cast<std::size_t>(gap.gap.value.index)]; });
+  std::sort(seen.begin(), seen.end(), [](const MetGap& a, const MetGap& b) { return a.gap < b.gap; });
+  met.base_steps.assign(schedule.steps.size(), static_cast<std::int32_t>(order_.size()));
+  std::size_t base = 0, first = 0;
+  for (std::size_t s = 0; s < schedule.steps.size(); ++s) {
+    const Step& step = schedule.steps[s];
+    // Updates may have moved: they count with what they stand before.
+    if (step.is_recompute || flat_.nodes[static_cast<std::size_t>(step.node.index)].is_update) continue;
+    while (order_[base] != step.node) ++base;
+    for (; first <= s; ++first) met.base_steps[first] = static_cast<std::int32_t>(base);
+  }
+  return met;
 }
 
 }  // namespace thimble

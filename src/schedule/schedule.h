@@ -13,6 +13,12 @@
 
 namespace thimble {
 
+// The gaps of a schedule, and by step of it: the base step it belongs to, the order's size behind the last.
+struct MetGaps {
+  std::vector<MetGap> gaps;
+  std::vector<std::int32_t> base_steps;
+};
+
 // Makes schedules of one phase for any choice of what to keep. The order of the original steps is fixed once, for a
 // small peak; a choice only adds recomputed steps between them and moves updates behind the last reader of what they
 // overwrite.
@@ -43,6 +49,7 @@ class Scheduler {
   // Every gap between two uses of a candidate in the schedule that `holding` makes, and whether the value is held over
   // it.
   std::vector<Gap> gaps(const Holding& holding) const;
+  MetGaps met_gaps(const Holding& holding) const;
 
  private:
   void find_waiting_gradients();

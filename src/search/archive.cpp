@@ -33,9 +33,4 @@ const FrontPoint* Archive::fastest_within(Bytes bytes) const {
   return above == points_.begin() ? nullptr : &*std::prev(above);
 }
 
-const FrontPoint& Archive::next_above(Bytes bytes) const {
-  const auto above = std::lower_bound(points_.begin(), points_.end(), bytes, has_fewer);
-  return above == points_.end() ? points_.back() : *above;
-}
-
 }  // namespace thimble

@@ -22,8 +22,6 @@ class Archive {
   std::int64_t record_count() const { return record_count_; }  // points that ever entered
   // The fastest point within `bytes`; null if none is so small.
   const FrontPoint* fastest_within(Bytes bytes) const;
-  // The smallest point of at least `bytes`, else the largest there is.
-  const FrontPoint& next_above(Bytes bytes) const;
 
   std::vector<FrontPoint> fastest_first() const { return {points_.rbegin(), points_.rend()}; }
 

@@ -17,12 +17,9 @@ constexpr std::uint64_t kKickedPairs = 4;
 
 // Steps of all schedules that may be judged until the end of each stage, times work_scale(); judging one takes some
 // thirty nanoseconds.
-constexpr std::int64_t kDiveWork = 2'500'000, kSweepWork = 6'300'000, kDeepenWork = 7'000'000;
+constexpr std::int64_t kDiveWork = 2'500'000, kDeepenWork = 2'850'000;
 
-constexpr std::int64_t kMovesForATarget = 4;  // times that all moves are judged, about
-constexpr int kFewestTargets = 8;
-constexpr std::uint64_t kMostPairs = 512;  // tried for a target
-constexpr Bytes kNear = 4;                 // part of the smallest schedule's bytes
+constexpr Bytes kNear = 4;  // part of the smallest schedule's bytes
 
 class FrontSearch {
  public:
@@ -75,7 +72,6 @@ class FrontSearch {
   };
 
   void search_modes(const std::vector<State>& seeds) {
-    const Bytes top = seeds.front().evaluation.peak;
     const std::int64_t begun = judge_.work();
     const double scale = work_scale(scheduler_);
     const auto until = [&](std::int64_t work) {
@@ -83,8 +79,6 @@ class FrontSearch {
     };
     most_work_ = until(kDiveWork);
     for (const State& seed : seeds) dive(seed);
-    most_work_ = until(kSweepWork);
-    for (int round = 0; round < options_.rounds; ++round) sweep(seeds, top, round);
     most_work_ = until(kDeepenWork);
     deepen(judged(archive_.smallest().holding));
     for (std::uint64_t turn = 0; turn < kKicks && has_work(); ++turn) kick(turn);
@@ -159,31 +153,6 @@ class FrontSearch {
     }
   }
 
-  // From most bytes to fewest: each target starts from the best known state that is nearest above it. Where judging all
-  // moves once takes much of the work, there are fewer targets.
-  void sweep(const std::vector<State>& seeds, Bytes top, int round) {
-    const Bytes bottom = archive_.smallest().live_bytes;
-    const auto moves = static_cast<std::int64_t>(2 * large_.size() * scheduler_.order().size());
-    const auto affordable = static_cast<int>((most_work_ - judge_.work()) / (kMovesForATarget * moves + 1));
-    const int count = std::clamp(affordable, std::min(kFewestTargets, options_.target_count), options_.target_count);
-    for (int t = 0; t < count && has_work(); ++t) {
-      const double fraction = static_cast<double>(t + 1) / count;
-      const Bytes target = top - static_cast<Bytes>(static_cast<double>(top - bottom) * fraction);
-      State state = start_for(seeds, target, round + t);
-      if (!descend(state, target)) break;
-      improve(state, target, round * options_.target_count + t);
-    }
-  }
-
-  State start_for(const std::vector<State>& seeds, Bytes target, int turn) {
-    // Every fourth target starts from a named strategy, so that the search is not a prisoner of its own first path.
-    if (turn % 4 == 3) {
-      const State& seed = seeds[static_cast<std::size_t>(turn / 4) % seeds.size()];
-      if (seed.evaluation.peak > target) return seed;
-    }
-    return judged(archive_.next_above(target).holding);
-  }
-
   bool descend(State& state, Bytes target) {
     const auto moves = [&](const State& now) { return moves_of(now); };
     const auto judge_move = [&](State& now, const Move& move) -> const Evaluation& {
@@ -221,34 +190,6 @@ class FrontSearch {
     Holding holding = state.holding;
     holding.set_mode(value, mode);
     return judge(holding);
-  }
-
-  // Takes time back without leaving the target: single flips first, then random pairs (keep one, drop another).
-  void improve(State& state, Bytes target, int salt) {
-    for (bool changed = true; changed && has_work();) {
-      changed = false;
-      for (const ValueId value : large_) {
-        if (state.holding.mode(value) == Keep::keep) continue;
-        for (const Keep mode : {Keep::keep, Keep::retain}) {
-          if (state.holding.mode(value) == mode || !is_better(flipped(state, value, mode), state, target)) continue;
-          state.holding.set_mode(value, mode);
-          state.evaluation = judge(state.holding);
-          changed = true;
-        }
-      }
-    }
-    const RandomKey key = random_key(0, RandomPurpose::test, static_cast<std::uint64_t>(salt));
-    for (std::uint64_t attempt = 0; attempt < std::min<std::uint64_t>(4 * large_.size(), kMostPairs) && has_work();
-         ++attempt) {
-      Holding holding = state.holding;
-      flip_two(holding, key, attempt);
-      const Evaluation& trial = judge(holding);
-      if (is_better(trial, state, target)) state = {std::move(holding), trial};
-    }
-  }
-
-  static bool is_better(const Evaluation& trial, const State& state, Bytes target) {
-    return trial.peak <= target && trial.seconds < state.evaluation.seconds;
   }
 
   const Scheduler& scheduler_;

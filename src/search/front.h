@@ -19,8 +19,6 @@ struct FrontPoint {
 };
 
 struct SearchOptions {
-  int target_count = 64;                       // memory targets between the largest and the smallest
-  int rounds = 1;                              // sweeps over them, each starting from the best of the last
   Recompute recompute = Recompute::automatic;  // anything else: the schedules of that family and nothing more
   // What is to be met, if anything: where that is far from the smallest schedule, none smaller than that is looked for.
   Bytes wanted_bytes = 0;

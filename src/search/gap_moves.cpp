@@ -39,9 +39,12 @@ const Evaluation& GapMoves::judge_only(const Holding& holding) {
 const std::vector<Gap>& GapMoves::gaps(const State& state) const {
   if (state.holding == noted_holding_) return noted_gaps_;
   noted_holding_ = state.holding;
-  noted_gaps_ = scheduler_.gaps(state.holding);
-  noted_ += static_cast<std::int64_t>(noted_gaps_.size());
-  std::erase_if(noted_gaps_, [&](const Gap& gap) { return !is_large_[static_cast<std::size_t>(gap.value.index)]; });
+  noted_met_ = scheduler_.met_gaps(state.holding);
+  noted_ += static_cast<std::int64_t>(noted_met_.gaps.size());
+  noted_gaps_.clear();
+  for (const MetGap& met : noted_met_.gaps) {
+    if (is_large(met.gap.value)) noted_gaps_.push_back(met.gap);
+  }
   return noted_gaps_;
 }
 
@@ -71,12 +74,23 @@ Holding GapMoves::held(const State& state, const Gap& gap, bool from_there_on) c
 }
 
 bool GapMoves::descend(State& state, Bytes target) {
-  const auto held_gaps = [&](const State& now) { return gaps(now, true); };
+  const auto droppable = [&](const State& now) { return promising_gaps(now, true, target); };
   const auto judge_drop = [&](const State& now, const Gap& gap) -> const Evaluation& {
     return judge_only(dropped(now, gap));
   };
   const auto take = [&](State& now, const Gap& gap) { now = judge(dropped(now, gap)); };
-  return descend_greedily(state, target, 1, held_gaps, judge_drop, take, [&] { return has_work(); });
+  return descend_greedily(state, target, 1, droppable, judge_drop, take, [&] { return has_work(); });
+}
+
+std::vector<Gap> GapMoves::promising_gaps(const State& state, bool is_held, Bytes target) const {
+  gaps(state);
+  const GapReach reach(scheduler_, noted_met_, state.evaluation.live, target);
+  std::vector<Gap> promising;
+  for (const MetGap& met : noted_met_.gaps) {
+    if (met.gap.is_held != is_held || !is_large(met.gap.value)) continue;
+    if (is_held ? reach.may_lower(met) : reach.may_fit(met)) promising.push_back(met.gap);
+  }
+  return promising;
 }
 
 bool GapMoves::has_later(const State& state, const Gap& gap) const {
@@ -93,7 +107,7 @@ bool GapMoves::hold_more(State& state, Bytes target, std::vector<Gap>& refused) 
     bool from_there_on;
   };
   std::vector<Saving> savings;
-  for (const Gap& gap : gaps(state, false)) {
+  for (const Gap& gap : promising_gaps(state, false, target)) {
     if (std::find(refused.begin(), refused.end(), gap) != refused.end()) continue;
     const std::size_t before = savings.size();
     for (const bool from_there_on : {false, true}) {

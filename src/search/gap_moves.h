@@ -2,6 +2,7 @@
 #pragma once
 
 #include "search/archive.h"
+#include "search/gap_reach.h"
 
 namespace thimble {
 
@@ -41,6 +42,9 @@ class GapMoves {
   void hold_all(State& state, Bytes target);
 
  private:
+  bool is_large(ValueId value) const { return is_large_[static_cast<std::size_t>(value.index)]; }
+  // Held gaps that lie where the target is exceeded, or dropped ones that may be held within it.
+  std::vector<Gap> promising_gaps(const State& state, bool is_held, Bytes target) const;
   // Whether holding a gap's value from there on is more than holding it over the gap.
   bool has_later(const State& state, const Gap& gap) const;
 
@@ -52,8 +56,9 @@ class GapMoves {
   std::vector<std::int32_t> place_;  // in the order, by node
   // Of the state that was asked for last: it takes a schedule to know its gaps.
   mutable Holding noted_holding_;
-  mutable std::vector<Gap> noted_gaps_;
-  mutable std::int64_t noted_ = 0;  // gaps of all schedules made for that
+  mutable MetGaps noted_met_;
+  mutable std::vector<Gap> noted_gaps_;  // of large values
+  mutable std::int64_t noted_ = 0;       // gaps of all schedules made for that
 };
 
 // Whether a state within the target, or the first one within it, is faster.

@@ -8,7 +8,7 @@
 namespace thimble {
 namespace {
 
-constexpr MostWork kMostWork{.steps = 7'500'000, .schedules = 160'000};
+constexpr MostWork kMostWork{.steps = 12'500'000, .schedules = 160'000};
 constexpr int kMostEffort = 2;  // 0: single gaps; 1: pairs of gaps; 2: whole values
 constexpr int kDives = 4;       // steps down from a seed
 constexpr std::uint64_t kKicks = 96, kChanges = 3;

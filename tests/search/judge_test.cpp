@@ -1,29 +1,12 @@
 // A judge that has judged others gives the figures of the schedule and buffers made for one choice alone.
 #include <gtest/gtest.h>
 
-#include "base/random.h"
 #include "search/evaluate.h"
 #include "search/networks.h"
-#include "search/strategies.h"
+#include "search/random_holding.h"
 
 namespace thimble::testing {
 namespace {
-
-// Modes at random, and the opposite of what they say for some gaps, forward ones among them.
-Holding random_holding(const Scheduler& scheduler, std::uint64_t turn) {
-  const RandomKey key = random_key(11, RandomPurpose::test, turn);
-  Holding holding{scheduler.keep_all()};
-  std::uint64_t draw = 0;
-  for (const ValueId value : large_candidates(scheduler))
-    holding.mode(value) = static_cast<Keep>(random_below(key, draw++, 3));
-  for (const ValueId value : scheduler.waiting_gradients())
-    holding.mode(value) = static_cast<Keep>(random_below(key, draw++, 2));
-  if (turn % 3 == 0) return holding;
-  for (const Gap& gap : scheduler.gaps(holding)) {
-    if (random_below(key, draw++, 8) == 0) holding.set({gap.value, gap.after, !gap.is_held});
-  }
-  return holding;
-}
 
 class Judging : public ::testing::TestWithParam<double> {};
 

@@ -119,12 +119,37 @@ void pack_row(Unit* to, const T* source_row, const BandRow& row, std::int64_t ch
   fill_zero(to + end * pixel, (row.extent - end) * pixel);
 }
 
+// Every position that is even joined with the next one, where all lie inside the source. A few positions at a time: a
+// vector of channels takes half a line of the cache, and the other half should still be near when its turn comes.
+template <typename T>
+void pack_joined_pixels(Unit* to, const T* source, std::int64_t step, std::int64_t count, Range chosen,
+                        const BandNorm& with) noexcept {
+  constexpr std::int64_t kNear = 32;
+  const std::int64_t pixel = chosen.end - chosen.begin;
+  if (!with.exists()) return join_rows(to, pixel, source, step, count, pixel);
+  for (std::int64_t first = 0; first < count; first += kNear) {
+    const std::int64_t end = smaller(first + kNear, count);
+    with.for_columns(
+        chosen, [&](std::int64_t c, auto lanes, auto change) __attribute__((always_inline)) {
+          const T* from = source + first * step + c;
+          Unit* unit = to + first / kUnitElements * pixel + c;
+          std::int64_t p = first;
+          for (; p + 1 < end; p += kUnitElements, from += kUnitElements * step, unit += pixel)
+            store(unit, join(change(load(from, lanes)), change(load(from + step, lanes))), lanes);
+          if (p < end) store(unit, join(change(load(from, lanes)), zero()), lanes);
+        });
+  }
+}
+
 // Position p of a row joined with position p + partner, for all p; with `joined` > 1, for every joined-th p.
 template <typename T>
 void pack_joined_row(Unit* to, const T* source_row, const BandRow& row, std::int64_t partner, std::int64_t joined,
                      std::int64_t channels, Range chosen, const BandNorm& with) noexcept {
   const std::int64_t pixel = chosen.end - chosen.begin, step = row.skip * channels;
   const T* source = source_row + row.first * channels + chosen.begin;
+  if (joined > 1 && row.inside.begin == 0 && row.inside.end == row.extent) {
+    return pack_joined_pixels(to, source, step, row.extent, chosen, with);
+  }
   with.for_columns(
       chosen, [&](std::int64_t c, auto lanes, auto change) __attribute__((always_inline)) {
         const auto value_at = [&](std::int64_t p) __attribute__((always_inline)) {

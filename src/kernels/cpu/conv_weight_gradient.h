@@ -102,7 +102,7 @@ inline Range overlap(Range block, Range chosen) {
 // The products of one tap, or of a row of taps together, over the pixels of the block whose window lies inside the
 // source there.
 inline void add_tap(const WeightPlan& plan, const BandBlock& block, const Band& band, std::int64_t i, std::int64_t j,
-                    TileWork t, std::int64_t columns) noexcept {
+                    TileWork t, std::int64_t columns, std::span<FetchQueue> queues) noexcept {
   const ConvShape& s = plan.shape;
   const bool joins = plan.joins_taps();
   const std::int64_t channels = block.channels.end - block.channels.begin;
@@ -121,15 +121,14 @@ inline void add_tap(const WeightPlan& plan, const BandBlock& block, const Band& 
     t.inner = 1;
   }
   t.c += (i * s.kernel_width + j) * plan.channels_at_once() * t.c_row;
-  run_tiles<Unit, true>(t, joins ? s.kernel_width * channels : channels, columns);
+  run_tiles<Unit, true>(t, joins ? s.kernel_width * channels : channels, columns, queues);
 }
 
-inline void add_panel(const WeightPart& part, const BandBlock& block, const Band& band, std::int64_t panel,
-                      bool adds) noexcept {
+inline void add_panel(const WeightPart& part, const BandBlock& block, const Band& band, const PanelOfDy& dy,
+                      std::int64_t panel, bool adds, std::span<FetchQueue> queues) noexcept {
   const WeightPlan& plan = part.plan;
   const std::int64_t column = plan.panel_column(panel), columns = plan.panel_columns(panel);
   const std::int64_t first_channel = block.channels.begin % plan.shape.group_channels() - part.first_channel;
-  const PanelOfDy dy = make_dy(part, block, column, columns);
   TileWork t;
   t.a = band.data;
   t.a_row = 1;
@@ -146,7 +145,46 @@ inline void add_panel(const WeightPart& part, const BandBlock& block, const Band
   t.adds = adds;
   const std::int64_t taps = plan.joins_taps() ? 1 : plan.shape.kernel_width;
   for (std::int64_t i = 0; i < plan.shape.kernel_height; ++i) {
-    for (std::int64_t j = 0; j < taps; ++j) add_tap(plan, block, band, i, j, t, columns);
+    for (std::int64_t j = 0; j < taps; ++j) add_tap(plan, block, band, i, j, t, columns, queues);
+  }
+}
+
+// Some channels of the block's pixels, or of as many pixels behind it, if a convolution reads each by itself.
+inline FetchQueue pixels_to_fetch(const WeightPart& part, const TensorView& map, const BandBlock& block, Range channels,
+                                  bool is_next) {
+  const ConvShape& s = part.plan.shape;
+  const std::int64_t width = s.out_width, row = map.shape[3] * bytes_of(map.dtype);
+  if (!kHasPairs || s.taps() > 1 || s.stride > 1) return {};
+  const std::int64_t count =
+      block.images * (block.rows.end - block.rows.begin) * (block.columns.end - block.columns.begin);
+  const std::int64_t first = (block.first_image * s.out_height + block.rows.begin) * width + block.columns.begin;
+  const std::byte* data = map.as<const std::byte>() + (is_next ? first + count : first) * row;
+  const Bytes bytes = (channels.end - channels.begin) * bytes_of(map.dtype);
+  return {data + channels.begin * bytes_of(map.dtype), row, count, divide_up(bytes, kLineBytes)};
+}
+
+// Channels that are held at once, and panels of one group.
+inline void add_channels(const WeightPart& part, BandBlock& block, Range channels, Range panels, BandNorm& norm,
+                         bool adds) noexcept {
+  const WeightPlan& plan = part.plan;
+  Band bands[kMostHeld];
+  const auto each_chunk = [&](auto&& body) {
+    for (std::int64_t k = 0, channel = channels.begin; channel < channels.end; ++k, channel += plan.chunk) {
+      block.channels = {channel, smaller(channel + plan.chunk, channels.end)};
+      body(k);
+    }
+  };
+  each_chunk([&](std::int64_t k) {
+    bands[k] = plan.maker.make(part.call.x, block, part.buffer + k * plan.chunk_elements(), norm);
+  });
+  FetchQueue queues[] = {{}, pixels_to_fetch(part, part.call.x, block, channels, true)};
+  for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
+    const PanelOfDy dy = make_dy(part, block, plan.panel_column(panel), plan.panel_columns(panel));
+    const bool is_last = panel + 1 == panels.end;
+    const std::int64_t next = is_last ? panels.begin : panel + 1;
+    queues[0] =
+        pixels_to_fetch(part, part.call.dy, block, {plan.panel_column(next), plan.panel_column(next + 1)}, is_last);
+    each_chunk([&](std::int64_t k) { add_panel(part, block, bands[k], dy, panel, adds, queues); });
   }
 }
 
@@ -157,10 +195,10 @@ inline void add_block(const WeightPart& part, BandBlock& block, BandNorm& norm, 
   for (std::int64_t first = part.panels.begin; first < part.panels.end;) {
     const std::int64_t group = first / group_panels, end = smaller(part.panels.end, (group + 1) * group_panels);
     const std::int64_t base = group * plan.shape.group_channels();
-    for (std::int64_t channel = part.channels.begin; channel < part.channels.end; channel += plan.chunk) {
-      block.channels = {base + channel, base + smaller(channel + plan.chunk, part.channels.end)};
-      const Band band = plan.maker.make(part.call.x, block, part.buffer, norm);
-      for (std::int64_t panel = first; panel < end; ++panel) add_panel(part, block, band, panel, adds);
+    const std::int64_t step = plan.held * plan.chunk;
+    for (std::int64_t channel = part.channels.begin; channel < part.channels.end; channel += step) {
+      const Range channels = {base + channel, base + smaller(channel + step, part.channels.end)};
+      add_channels(part, block, channels, {first, end}, norm, adds);
     }
     first = end;
   }

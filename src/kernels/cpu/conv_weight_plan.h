@@ -19,6 +19,9 @@ constexpr std::int64_t kChunkChannels = 64;
 // The same where the sums wait in the workspace too.
 constexpr std::int64_t kSummedChannels = 32;
 constexpr std::int64_t kLeastChunk = 16;
+constexpr Bytes kHeldBytes = 256 * kKiB;  // of a thread's copies of x: with the sums, inside the second-level cache
+constexpr std::int64_t kMostHeld = 8;
+constexpr std::int64_t kHeldPart = 16;  // of x and dy that all threads' copies may be
 
 struct WeightPlan : KernelState {
   ConvShape shape;
@@ -26,6 +29,7 @@ struct WeightPlan : KernelState {
   BandSize band;
   std::int64_t images = 1;  // in a block, if it holds whole images
   std::int64_t chunk = 0;   // channels that are taken together
+  std::int64_t held = 1;    // chunks that are copied at once, so that a copy of dy serves them all
   int pixel_parts = 1;      // threads that share out the pixels
   ThreadGrid grid;          // of the other threads: channels x panels
   bool is_direct = false;   // the sums are the output
@@ -57,7 +61,8 @@ struct WeightPlan : KernelState {
   std::int64_t sum_elements() const { return is_direct ? 0 : round_up(sum_rows() * sum_columns(), 16); }
 
   // A thread's copies of what a block reads of x and dy.
-  std::int64_t x_elements() const { return round_up(images * maker.elements(band.rows, band.columns, chunk), 16); }
+  std::int64_t chunk_elements() const { return round_up(images * maker.elements(band.rows, band.columns, chunk), 16); }
+  std::int64_t x_elements() const { return held * chunk_elements(); }
   std::int64_t dy_elements() const { return packs_dy ? images * band.rows * units_of(band.columns) * kTileColumns : 0; }
   std::int64_t copied_elements() const { return x_elements() + dy_elements(); }
   std::int64_t thread_elements() const { return round_up(copied_elements(), 16) + maker.norm.elements(); }
@@ -98,6 +103,13 @@ inline void plan_weight_block(WeightPlan& plan) {
   if (copied > 0) plan.images = larger(1, smaller(plan.images, plan.maker.most / 4 / copied));
 }
 
+// As many chunks of a thread's channels as may be held.
+inline void hold_chunks(WeightPlan& plan, Bytes operands) {
+  const std::int64_t wanted = divide_up(divide_up(plan.shape.group_channels(), plan.grid.rows), plan.chunk);
+  const Bytes most = smaller(kHeldBytes, operands / kHeldPart / plan.threads());
+  plan.held = larger(1, smaller(smaller(wanted, kMostHeld), most / 4 / plan.chunk_elements()));
+}
+
 inline void plan_weight_gradient(WeightPlan& plan, const Attributes& attributes, const Type& x, const Type& dy,
                                  const Type& dw, int threads, const SourceNorm& norm = {}) {
   plan.shape = conv_shape(attributes, x.shape, dw.shape, dy.shape);
@@ -124,6 +136,7 @@ inline void plan_weight_gradient(WeightPlan& plan, const Attributes& attributes,
     plan.chunk = divide_up(plan.chunk, 2);
     plan_weight_block(plan);
   }
+  if (!plan.sums_in_turns()) hold_chunks(plan, x.bytes() + dy.bytes());
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

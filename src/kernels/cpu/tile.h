@@ -15,7 +15,7 @@ namespace thimble::kernels::THIMBLE_ISA {
 constexpr int kTileRows = kIsa == Isa::avx2 ? 6 : 14;
 constexpr int kTileVectors = 2;
 constexpr std::int64_t kTileColumns = kTileVectors * kLanes;
-constexpr std::int64_t kLineUnits = 64 / sizeof(Unit);  // in a line of the caches
+constexpr std::int64_t kLineBytes = 64;  // of the caches
 
 // Strides are in units of a and elements of b and c. k runs over outer x inner x count.
 struct TileWork {
@@ -29,7 +29,10 @@ struct TileWork {
   float* c = nullptr;
   std::int64_t c_row = 0;
   int last_lanes = kLanes;  // columns in the last vector
-  std::int64_t ahead = 0;   // units from a to what the next tile reads, if that is one piece; 0: not known
+  // What is read next, fetched a line a step of k; null: not known. Where the reduction lies side by side in a, for the
+  // first run of `count` alone.
+  const std::byte* ahead = nullptr;
+  std::int64_t ahead_step = kLineBytes;
   // The first row of the tile sees nothing of the first inner step, the last row nothing of the last: the border of a
   // padded map.
   bool skips_first = false, skips_last = false;
@@ -72,10 +75,23 @@ THIMBLE_INLINE void add_product(Vec (&sum)[kVectors], Unit a, const Vec (&b)[kVe
   for (int v = 0; v < kVectors; ++v) sum[v] = multiply_add(wide, b[v], sum[v]);
 }
 
+// Where nothing is known of what is read next, the tile's own first line is fetched, for nothing.
+struct LinesAhead {
+  const std::byte* first;
+  std::int64_t step;
+
+  explicit LinesAhead(const TileWork& t)
+      : first(t.ahead == nullptr ? reinterpret_cast<const std::byte*>(t.a) : t.ahead),
+        step(t.ahead == nullptr ? 0 : t.ahead_step) {}
+};
+
 // Rows of the tile lie side by side in a (a_row = 1): weight gradients, transposed left operands.
 template <int kRows, int kVectors, typename B>
-THIMBLE_INLINE void add_run_of_columns(TileSums<kRows, kVectors>& sums, const TileWork& t, const Unit* a, const B* b) {
-  for (std::int64_t k = 0; k < t.count; ++k, a += t.a_next, b += t.b_next) {
+THIMBLE_INLINE void add_run_of_columns(TileSums<kRows, kVectors>& sums, const TileWork& t, const Unit* a, const B* b,
+                                       const LinesAhead& lines) {
+  const std::byte* ahead = lines.first;
+  for (std::int64_t k = 0; k < t.count; ++k, a += t.a_next, b += t.b_next, ahead += lines.step) {
+    if constexpr (kHasPairs) __builtin_prefetch(ahead, 0, 2);
     Vec row[kVectors];
     load_row(row, b, t.last_lanes);
 #pragma GCC unroll 16
@@ -94,10 +110,10 @@ THIMBLE_INLINE void add_run_of_rows(TileSums<kRows, kVectors>& sums, const TileW
 #pragma GCC unroll 16
   for (int g = 0; g < kBases; ++g) base[g] = a + 3 * g * step;
   // One line of the next tile a step: sixteen rows by the end.
-  const Unit* ahead = a + t.ahead;
-  const std::int64_t ahead_step = t.ahead > 0 ? kLineUnits : 0;
+  const LinesAhead lines(t);
+  const std::byte* ahead = lines.first;
 #pragma GCC unroll 2
-  for (std::int64_t k = 0; k < t.count; ++k, b += t.b_next, ahead += ahead_step) {
+  for (std::int64_t k = 0; k < t.count; ++k, b += t.b_next, ahead += lines.step) {
     __builtin_prefetch(ahead, 0, 2);  // to the second cache: the first is full
     Vec row[kVectors];
     load_row(row, b, t.last_lanes);
@@ -186,12 +202,14 @@ void tile(const TileWork& t) noexcept {
     for (int v = 0; v < kVectors; ++v) sums[r][v] = zero();
   }
   if (!kColumns || t.adds) fetch_results<kRows, kVectors>(t);
+  [[maybe_unused]] LinesAhead lines(t);
   for (std::int64_t outer = 0; outer < t.outer; ++outer) {
     for (std::int64_t inner = 0; inner < t.inner; ++inner) {
       const Unit* a = t.a + outer * t.a_outer + inner * t.a_inner;
       const B* b = static_cast<const B*>(t.b) + outer * t.b_outer + inner * t.b_inner;
       if constexpr (kColumns) {
-        add_run_of_columns<kRows, kVectors>(sums, t, a, b);
+        add_run_of_columns<kRows, kVectors>(sums, t, a, b, lines);
+        lines.first += t.count * lines.step;
       } else {
         add_rows<kRows, kVectors>(sums, t, inner, a, b);
       }
@@ -241,14 +259,37 @@ THIMBLE_INLINE void for_tiles(std::int64_t rows, int most, Body&& body) {
   }
 }
 
+// Part of a matrix that is read soon, line by line: tiles that multiply meanwhile each fetch a few.
+struct FetchQueue {
+  const std::byte* first = nullptr;
+  std::int64_t row = 0;              // bytes from one row to the next
+  std::int64_t rows = 0, lines = 0;  // lines in each row
+  std::int64_t taken = 0, line = 0;  // rows of the line at which it is
+
+  // What the next `count` steps of a tile fetch; null: nothing is left.
+  const std::byte* take(std::int64_t count) {
+    if (line >= lines) return nullptr;
+    const std::byte* at = first + taken * row + line * kLineBytes;
+    taken += count;
+    if (taken >= rows) taken = 0, ++line;
+    return at;
+  }
+};
+
 // All rows x columns of a product that goes straight to c, f32. Columns at most kTileColumns.
 template <typename B, bool kColumns>
-void run_tiles(TileWork t, std::int64_t rows, std::int64_t columns) noexcept {
+void run_tiles(TileWork t, std::int64_t rows, std::int64_t columns, std::span<FetchQueue> queues = {}) noexcept {
   const Unit* a = t.a;
   float* c = t.c;
   for_tiles(rows, most_rows(t), [&](std::int64_t begin, std::int64_t end) {
     t.a = a + begin * t.a_row;
     t.c = c + begin * t.c_row;
+    t.ahead = nullptr;
+    for (FetchQueue& queue : queues) {
+      if (t.ahead != nullptr) break;
+      t.ahead = queue.take(t.count * t.inner * t.outer);
+      t.ahead_step = queue.row;
+    }
     run_tile<B, kColumns>(t, end - begin, columns);
   });
 }

@@ -69,7 +69,8 @@ THIMBLE_INLINE TileWork tile_of(const TileWork& strip, const StripBorder& border
     t.count *= t.inner;
     t.inner = 1;
   }
-  if (t.outer * t.inner == 1 && t.a_row == t.count) t.ahead = (end - begin) * t.a_row;
+  if (t.outer * t.inner == 1 && t.a_row == t.count)
+    t.ahead = reinterpret_cast<const std::byte*>(t.a + (end - begin) * t.a_row);
   return t;
 }
 

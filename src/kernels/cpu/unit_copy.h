@@ -21,7 +21,17 @@ void join_rows(Unit* to, std::int64_t to_row, const T* from, std::int64_t from_r
                std::int64_t columns) noexcept {
   for (std::int64_t i = 0; i < rows; i += kUnitElements, to += to_row, from += kUnitElements * from_row) {
     const T* second = kHasPairs && i + 1 < rows ? from + from_row : nullptr;
-    each_vector(0, columns, [&](std::int64_t n, auto lanes) {
+    std::int64_t begin = 0;
+    if constexpr (kHasPairs && std::is_same_v<T, UnitElement>) {
+      constexpr std::int64_t kElements = kUnitElements * kLanes;
+      for (; second != nullptr && begin + kElements <= columns; begin += kElements) {
+        Vec a = load_units(from + begin, kElements), b = load_units(second + begin, kElements);
+        interleave(a, b);
+        store(to + begin, a);
+        store(to + begin + kLanes, b);
+      }
+    }
+    each_vector(begin, columns, [&](std::int64_t n, auto lanes) {
       const Vec a = load(from + n, lanes), b = second == nullptr ? zero() : load(second + n, lanes);
       store(to + n, sizeof(T) == 2 ? join_widened(a, b) : join(a, b), lanes);
     });

@@ -44,6 +44,15 @@ THIMBLE_INLINE Vec join_widened(Vec first, Vec second) {
   const __m512i low = _mm512_srli_epi32(_mm512_castps_si512(first.v), 16);
   return {_mm512_castsi512_ps(_mm512_or_si512(low, _mm512_castps_si512(second.v)))};
 }
+// The same of all elements of two rows: what lies side by side in a vector becomes one vector of pairs after the other.
+THIMBLE_INLINE void interleave(Vec& first, Vec& second) {
+  const __m512i low = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38, 6, 37,
+                                       5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+  const __m512i high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
+  const __m512i a = _mm512_castps_si512(first.v), b = _mm512_castps_si512(second.v);
+  first = {_mm512_castsi512_ps(_mm512_permutex2var_epi16(a, low, b))};
+  second = {_mm512_castsi512_ps(_mm512_permutex2var_epi16(a, high, b))};
+}
 // Units that lie side by side in memory as `count` elements.
 THIMBLE_INLINE Vec load_units(const BFloat16* p, std::int64_t count) {
   const auto mask = static_cast<__mmask32>((std::uint64_t{1} << smaller(count, 32)) - 1);
@@ -63,6 +72,7 @@ constexpr DType kUnitDType = DType::f32;
 
 THIMBLE_INLINE Vec join(Vec first, Vec) { return first; }
 THIMBLE_INLINE Vec join_widened(Vec first, Vec) { return first; }
+THIMBLE_INLINE void interleave(Vec&, Vec&) {}
 template <typename T>
 THIMBLE_INLINE Vec load_units(const T* p, std::int64_t count) {
   return load_first(p, static_cast<int>(smaller(count, kLanes)));

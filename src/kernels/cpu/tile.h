@@ -143,52 +143,61 @@ THIMBLE_INLINE void add_rows(TileSums<kRows, kVectors>& sums, const TileWork& t,
 template <int kRows, int kVectors>
 THIMBLE_INLINE void fetch_results(const TileWork& t) {
   const bool is_narrow = kHasPairs && t.narrow != nullptr;
-  const auto* first = is_narrow ? reinterpret_cast<const std::byte*>(t.narrow) : reinterpret_cast<std::byte*>(t.c);
-  const std::int64_t size = is_narrow ? sizeof(BFloat16) : sizeof(float);
+  const auto* row = is_narrow ? reinterpret_cast<const std::byte*>(t.narrow) : reinterpret_cast<std::byte*>(t.c);
+  const std::int64_t size = is_narrow ? sizeof(BFloat16) : sizeof(float), step = t.c_row * size;
 #pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
+  for (int r = 0; r < kRows; ++r, row += step) {
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) __builtin_prefetch(first + (r * t.c_row + v * kLanes) * size, 1);
+    for (int v = 0; v < kVectors; ++v) __builtin_prefetch(row + v * kLanes * size, 1);
   }
 }
 
+// Ends of sums read the tile's numbers first: the compiler must fear that storing a row changes them.
 template <int kRows, int kVectors>
 THIMBLE_INLINE void end_narrow_sums(TileSums<kRows, kVectors>& sums, const TileWork& t) {
+  const std::int64_t step = t.c_row;
+  const int last_lanes = t.last_lanes;
+  BFloat16* to = t.narrow;
+  const BFloat16* addend = t.narrow_addend;
 #pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
+  for (int r = 0; r < kRows; ++r, to += step) {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
-      const std::int64_t place = r * t.c_row + v * kLanes;
-      const bool is_whole = v + 1 < kVectors || t.last_lanes == kLanes;
-      if (t.narrow_addend != nullptr)
-        sums[r][v] = add(load_first(t.narrow_addend + place, is_whole ? kLanes : t.last_lanes), sums[r][v]);
+      const bool is_whole = v + 1 < kVectors || last_lanes == kLanes;
+      if (addend != nullptr)
+        sums[r][v] = add(load_first(addend + v * kLanes, is_whole ? kLanes : last_lanes), sums[r][v]);
       if (is_whole) {
-        store(t.narrow + place, sums[r][v]);
+        store(to + v * kLanes, sums[r][v]);
       } else {
-        store_first(t.narrow + place, sums[r][v], t.last_lanes);
+        store_first(to + v * kLanes, sums[r][v], last_lanes);
       }
     }
+    if (addend != nullptr) addend += step;
   }
 }
 
 // Totals of earlier calls are added last: sums of sums lose less than one long sum, and no load delays the start.
 template <int kRows, int kVectors>
 THIMBLE_INLINE void end_sums(TileSums<kRows, kVectors>& sums, const TileWork& t) {
+  const std::int64_t step = t.c_row;
+  const int last_lanes = t.last_lanes;
+  const bool adds = t.adds;
+  float* c = t.c;
+  const float* addend = t.addend == nullptr ? c : t.addend;
 #pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
-    float* c = t.c + r * t.c_row;
-    if (t.adds) {
+  for (int r = 0; r < kRows; ++r, c += step, addend += step) {
+    if (adds) {
       Vec total[kVectors];
-      load_row(total, t.addend == nullptr ? c : t.addend + r * t.c_row, t.last_lanes);
+      load_row(total, addend, last_lanes);
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) sums[r][v] = add(total[v], sums[r][v]);
     }
     if constexpr (kVectors == 2) store(c, sums[r][0]);
     float* last = c + (kVectors - 1) * kLanes;
-    if (t.last_lanes == kLanes) {  // masked stores are slow on some processors
+    if (last_lanes == kLanes) {  // masked stores are slow on some processors
       store(last, sums[r][kVectors - 1]);
     } else {
-      store_first(last, sums[r][kVectors - 1], t.last_lanes);
+      store_first(last, sums[r][kVectors - 1], last_lanes);
     }
   }
 }

@@ -149,18 +149,17 @@ inline void add_panel(const WeightPart& part, const BandBlock& block, const Band
   }
 }
 
-// Some channels of the block's pixels, or of as many pixels behind it, if a convolution reads each by itself.
+// Some channels of the block's pixels in a map of the output's size, or of as many pixels behind it.
 inline FetchQueue pixels_to_fetch(const WeightPart& part, const TensorView& map, const BandBlock& block, Range channels,
                                   bool is_next) {
   const ConvShape& s = part.plan.shape;
-  const std::int64_t width = s.out_width, row = map.shape[3] * bytes_of(map.dtype);
-  if (!kHasPairs || s.taps() > 1 || s.stride > 1) return {};
-  const std::int64_t count =
-      block.images * (block.rows.end - block.rows.begin) * (block.columns.end - block.columns.begin);
-  const std::int64_t first = (block.first_image * s.out_height + block.rows.begin) * width + block.columns.begin;
-  const std::byte* data = map.as<const std::byte>() + (is_next ? first + count : first) * row;
-  const Bytes bytes = (channels.end - channels.begin) * bytes_of(map.dtype);
-  return {data + channels.begin * bytes_of(map.dtype), row, count, divide_up(bytes, kLineBytes)};
+  const std::int64_t rows = block.rows.end - block.rows.begin, columns = block.columns.end - block.columns.begin;
+  if (!kHasPairs || (rows > 1 && columns < s.out_width)) return {};
+  const std::int64_t count = block.images * rows * columns, width = bytes_of(map.dtype), row = map.shape[3] * width;
+  const std::int64_t first =
+      (block.first_image * s.out_height + block.rows.begin) * s.out_width + block.columns.begin + (is_next ? count : 0);
+  return {map.as<const std::byte>() + first * row + channels.begin * width, row, count,
+          divide_up((channels.end - channels.begin) * width, kLineBytes)};
 }
 
 // Channels that are held at once, and panels of one group.
@@ -177,7 +176,9 @@ inline void add_channels(const WeightPart& part, BandBlock& block, Range channel
   each_chunk([&](std::int64_t k) {
     bands[k] = plan.maker.make(part.call.x, block, part.buffer + k * plan.chunk_elements(), norm);
   });
-  FetchQueue queues[] = {{}, pixels_to_fetch(part, part.call.x, block, channels, true)};
+  // Windows of several taps read x so often that fetching it once shows little.
+  const bool is_pointwise = plan.shape.taps() == 1 && plan.shape.stride == 1;
+  FetchQueue queues[] = {{}, is_pointwise ? pixels_to_fetch(part, part.call.x, block, channels, true) : FetchQueue{}};
   for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
     const PanelOfDy dy = make_dy(part, block, plan.panel_column(panel), plan.panel_columns(panel));
     const bool is_last = panel + 1 == panels.end;

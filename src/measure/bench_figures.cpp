@@ -20,7 +20,7 @@ struct Group {
     ++row.calls;
     row.flops += work.flops;
     row.bytes += work.bytes;
-    row.roof_seconds += roof_seconds(roofs, work.flops, work.bytes);
+    row.roof_seconds += roof_seconds(roofs, work.products, work.flops, work.bytes);
     row.predicted_seconds += work.predicted_seconds;
     sums.resize(step.seconds.size());
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += step.seconds[i];

@@ -15,8 +15,9 @@ struct KernelWork {
   std::string kernel;
   std::string use;    // all that decides its time, as in select/use.h; empty: moves bytes, computes nothing
   std::string shape;  // for people
-  double flops = 0;   // of one call
-  double bytes = 0;   // read and written by one call, each operand once
+  Products products = Products::f32;
+  double flops = 0;  // of one call
+  double bytes = 0;  // read and written by one call, each operand once
   double predicted_seconds = 0;
 };
 

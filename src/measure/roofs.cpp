@@ -214,8 +214,10 @@ Roofs measure_roofs(const Target& target) {
   return roofs;
 }
 
-double roof_seconds(const Roofs& roofs, double flops, double bytes) {
-  return std::max(flops / roofs.flops_per_second, bytes / roofs.bytes_per_second);
+double roof_seconds(const Roofs& roofs, Products products, double flops, double bytes) {
+  const double f32 = roofs.flops_per_second;
+  const double rate = products == Products::bf16_pairs ? roofs.bf16_flops_per_second.value_or(f32) : f32;
+  return std::max(flops / rate, bytes / roofs.bytes_per_second);
 }
 
 }  // namespace thimble

@@ -20,7 +20,10 @@ struct Roofs {
 // that time twice the last-level cache or 64 MiB, twice.
 Roofs measure_roofs(const Target& target);
 
-// The longer of arithmetic and traffic, since the two can overlap. Our kernels compute in f32, however they store.
-double roof_seconds(const Roofs& roofs, double flops, double bytes);
+// What a kernel multiplies: f32, however it stores, or pairs of bf16.
+enum class Products { f32, bf16_pairs };
+
+// The longer of arithmetic and traffic, since the two can overlap.
+double roof_seconds(const Roofs& roofs, Products products, double flops, double bytes);
 
 }  // namespace thimble

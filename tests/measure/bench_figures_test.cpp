@@ -18,9 +18,18 @@ KernelWork work(const std::string& op, const std::string& shape, double flops, d
 }
 
 TEST(Roof, IsTheLongerOfArithmeticAndTraffic) {
-  EXPECT_DOUBLE_EQ(roof_seconds(kRoofs, 200, 10), 2);
-  EXPECT_DOUBLE_EQ(roof_seconds(kRoofs, 200, 30), 3);
-  EXPECT_DOUBLE_EQ(roof_seconds(kRoofs, 0, 0), 0);
+  EXPECT_DOUBLE_EQ(roof_seconds(kRoofs, Products::f32, 200, 10), 2);
+  EXPECT_DOUBLE_EQ(roof_seconds(kRoofs, Products::f32, 200, 30), 3);
+  EXPECT_DOUBLE_EQ(roof_seconds(kRoofs, Products::f32, 0, 0), 0);
+}
+
+TEST(Roof, OfPairsIsTheirOwnWhereTheMachineHasThem) {
+  Roofs roofs = kRoofs;
+  EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::bf16_pairs, 200, 1), 2);
+  roofs.bf16_flops_per_second = 200;
+  EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::bf16_pairs, 200, 1), 1);
+  EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::bf16_pairs, 200, 30), 3);
+  EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::f32, 200, 1), 2);
 }
 
 // Two shapes of one op, of which the first is called twice (say, because it is recomputed), and another op.

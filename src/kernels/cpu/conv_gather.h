@@ -17,6 +17,9 @@ struct GatherPlan {
 
   bool is_backward() const { return maker.rows.is_backward; }
   std::int64_t outputs() const { return shape.batch * maker.rows.out * maker.columns.out; }
+  Bytes source_bytes() const {
+    return shape.batch * maker.rows.source * maker.columns.source * maker.channels * bytes_of(kUnitDType);
+  }
   std::int64_t depth() const { return units_of(source_group); }  // units of a tap
   std::int64_t row_count() const { return maker.rows.end - maker.rows.begin; }
   std::int64_t group_panels() const { return divide_up(out_group, panel_columns); }

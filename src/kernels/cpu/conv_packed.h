@@ -8,6 +8,8 @@ namespace thimble::kernels::THIMBLE_ISA {
 
 constexpr Bytes kPackedBytes = 256 * kKiB;  // of weights held at once, unless one panel is larger
 constexpr Bytes kFewPacked = 96 * kKiB;     // the same beside a band that is kept small
+constexpr Bytes kMostPacked = 640 * kKiB;   // and beside one that has to be made anew for every part of the weights,
+constexpr std::int64_t kPackedPart = 4;     // where the source is this many times as large
 
 inline std::int64_t packed_row(const GatherPlan& plan) { return plan.out_group > kLanes ? plan.panel_columns : kLanes; }
 inline std::int64_t packed_elements(const GatherPlan& plan) {
@@ -20,7 +22,8 @@ inline Bytes most_packed(const GatherPlan& plan) {
   }
   // A panel takes half the bytes. Bands are made anew for the next panels, sources that are read in place are not.
   if (plan.outputs() <= kFewOutputs) return kFewPacked / kUnitElements;
-  return plan.maker.is_direct ? kPackedBytes / kUnitElements : kPackedBytes;
+  if (plan.maker.is_direct) return kPackedBytes / kUnitElements;
+  return larger(kPackedBytes, smaller(kMostPacked, plan.source_bytes() / kPackedPart));
 }
 inline std::int64_t panels_at_once(const GatherPlan& plan) {
   const std::int64_t count = smaller(plan.panel_count(), larger(1, most_packed(plan) / 4 / packed_elements(plan)));

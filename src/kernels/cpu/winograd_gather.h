@@ -11,7 +11,7 @@ namespace thimble::kernels::THIMBLE_ISA {
 
 // Sizes do not depend on the instruction set: which convolutions are served must not either.
 constexpr std::int64_t kGatherTiles = 42;  // in a block: whole tiles of registers, and enough to use weights well
-constexpr std::int64_t kFewGatherTiles = 14;
+constexpr std::int64_t kFewGatherTiles = 14, kFewestGatherTiles = 7;
 constexpr Bytes kGatherSourceBytes = 256 * kKiB;  // of transformed source: well inside a core's second-level cache
 constexpr Bytes kGatherWeightBytes = 512 * kKiB;  // of transformed weights held at once, unless one group is larger
 constexpr std::int64_t kGatherColumns = 32;       // the least group
@@ -21,13 +21,13 @@ struct WinogradPlan {
   std::int64_t source_channels = 0, out_channels = 0;
   bool is_backward = false;
   SourceNorm norm;
-  bool is_small = false;                        // smaller pieces, for maps beside which the workspace would weigh
-  std::int64_t small_columns = kGatherColumns;  // then worked on at once
+  bool is_small = false;  // smaller pieces, for maps beside which the workspace would weigh
+  std::int64_t small_columns = kGatherColumns, small_tiles = kFewGatherTiles;  // then worked on at once
 
   std::int64_t depth() const { return units_of(source_channels); }
   PointLayout source() const {
     const std::int64_t row = round_up(depth(), 16), most = kGatherSourceBytes / 4 / kWinogradPoints / row;
-    if (is_small) return {smaller(kFewGatherTiles, grid.count()), row};
+    if (is_small) return {smaller(small_tiles, grid.count()), row};
     const std::int64_t tiles = smaller(kGatherTiles, most / kFewGatherTiles * kFewGatherTiles);
     return {smaller(larger(tiles, kFewGatherTiles), grid.count()), row};
   }
@@ -69,14 +69,15 @@ inline WinogradPlan plan_winograd(const ConvShape& s, bool is_backward, const So
                        .out_channels = is_backward ? s.channels : s.out_channels,
                        .is_backward = is_backward,
                        .norm = norm};
-  const auto is_large = [&] {
-    return is_large_workspace(s, carve_winograd(plan, kWinogradThreads, nullptr).bytes, kUsualPart);
+  const auto is_large = [&](std::int64_t part = kUsualPart) {
+    return is_large_workspace(s, carve_winograd(plan, kWinogradThreads, nullptr).bytes, part);
   };
   if (!is_large()) return plan;
   if (kHasPairs) plan.small_columns = plan.group_columns();  // transforms weigh more where products are fast
   plan.is_small = true;
   while (plan.small_columns > kGatherColumns && is_large())
     plan.small_columns = round_up(divide_up(plan.small_columns, 2), kGatherColumns);
+  if (is_large(kLargestPart)) plan.small_tiles = kFewestGatherTiles;
   return plan;
 }
 

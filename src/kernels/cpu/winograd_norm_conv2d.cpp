@@ -8,7 +8,7 @@ std::string refuse(const KernelQuery& q) {
   std::string reason = refuse_norm_source(q, 0, q.in[5]);
   if (!reason.empty()) return reason;
   const PlainOperands<Type> plain(q.in, 0);
-  return refuse_winograd_forward({plain.span(), q.out, q.attributes, q.threads}, source_norm(*q.attributes, q.in[0]));
+  return refuse_winograd_forward({plain.span(), q.out, q.attributes, q.threads});
 }
 
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {

@@ -40,7 +40,7 @@ class Compiler {
  private:
   struct Refused {
     std::int64_t size = 0;  // the microbatch
-    Bytes least_bytes = 0;  // no arena of it is smaller
+    ReserveFacts least;     // no arena of it is smaller, nor is what else the process holds
   };
 
   // A smaller microbatch repeats per-step costs more often; it can win only if the larger one had to recompute or wait.
@@ -51,8 +51,9 @@ class Compiler {
   void consider(std::int64_t size) {
     const auto stages = std::make_shared<Stages>(request_, size, ops_, kernels_);
     const Fronts::Front front = fronts_.of(*stages);
+    const ReserveFacts least = stages->least_facts(front.points.back().arena_bytes());
     for (const NamedPoint& point : front.points) {
-      if (!may_fit(point)) continue;
+      if (!may_fit(point, least)) continue;
       Stages::Planned planned = stages->plan(point.choice, point.strategy);
       if (!fits(planned)) continue;
       if (!best_ || planned.point.seconds < best_->point.seconds) {
@@ -61,7 +62,7 @@ class Compiler {
       }
       break;  // the front is sorted: whatever follows is slower
     }
-    if (!best_) refused_.push_back({size, front.points.back().arena_bytes()});
+    if (!best_) refused_.push_back({size, least});
   }
 
   // Only placed plans tell which is the smallest: the smallest arena may take so many steps that their descriptors
@@ -70,16 +71,16 @@ class Compiler {
   // with its reserve is hardly more than what planning holds.
   void find_smallest(CompileResult& result) {
     std::stable_sort(refused_.begin(), refused_.end(),
-                     [](const Refused& a, const Refused& b) { return a.least_bytes < b.least_bytes; });
+                     [](const Refused& a, const Refused& b) { return a.least.arena_bytes < b.least.arena_bytes; });
     std::int64_t size = 0;  // of the smallest so far
     Bytes evaluation = 0;
     NamedPoint smallest;
     for (const Refused& refused : refused_) {
-      if (size > 0 && !could_be_smaller(refused.least_bytes, result)) break;
+      if (size > 0 && !could_be_smaller(refused.least, result)) continue;
       Stages stages(request_, refused.size, ops_, kernels_);
       const Fronts::Front front = fronts_.of(stages);
       for (auto point = front.points.rbegin(); point != front.points.rend(); ++point) {
-        if (size > 0 && !could_be_smaller(point->arena_bytes(), result)) break;
+        if (size > 0 && !could_be_smaller(with_arena(refused.least, *point), result)) break;
         const Stages::Planned planned = stages.plan(point->choice, point->strategy);
         const bool is_first = size == 0;
         const Bytes arena = planned.point.arena_bytes, process = planned.point.process_bytes;
@@ -98,9 +99,14 @@ class Compiler {
     result.smallest = stages.finish(stages.plan(smallest.choice, smallest.strategy));
   }
 
-  bool could_be_smaller(Bytes least_arena, const CompileResult& found) const {
-    return least_arena < found.smallest_tensor_bytes ||
-           least_arena + least_reserve(request_, least_arena).total() < found.smallest_memory;
+  static ReserveFacts with_arena(ReserveFacts facts, const NamedPoint& point) {
+    facts.arena_bytes = point.arena_bytes();
+    return facts;
+  }
+
+  static bool could_be_smaller(const ReserveFacts& least, const CompileResult& found) {
+    return least.arena_bytes < found.smallest_tensor_bytes ||
+           least.arena_bytes + predict_reserve(least).total() < found.smallest_memory;
   }
 
   bool is_constrained() const { return request_.memory || request_.tensor_memory; }
@@ -113,9 +119,9 @@ class Compiler {
   }
 
   // A cheap test before a plan is made: live bytes bound the arena from below.
-  bool may_fit(const NamedPoint& point) const {
+  bool may_fit(const NamedPoint& point, const ReserveFacts& least) const {
     if (!is_constrained()) return true;
-    return fits(point.arena_bytes(), least_reserve(request_, point.arena_bytes()));
+    return fits(point.arena_bytes(), predict_reserve(with_arena(least, point)));
   }
 
   const CompileRequest& request_;

@@ -37,10 +37,11 @@ Reserve predict_reserve(const ReserveFacts& facts) {
   reserve.tables = round_up(facts.arena_bytes / kPageTableShare, 4096);
   const Bytes sum = reserve.code + reserve.libraries + reserve.heap + reserve.stacks + reserve.tables;
   const Bytes margin = std::max(kLeastMargin, sum / 20);
-  // The compiler has gone when the arena comes: where that is small, it is the compiler that needs the budget.
-  const Bytes needed = std::max(sum + margin, predict_planning(facts) - facts.arena_bytes);
-  // Rounded up to whole MiB, so that the smallest budget is the same on every run.
-  reserve.margin = round_up(needed, kMiB) - sum;
+  // Rounded up to whole MiB, so that the smallest budget is the same on every run. The compiler has gone when the arena
+  // comes: where that is small, it is the compiler that needs the budget, and all such plans need the same.
+  const Bytes needed =
+      std::max(round_up(sum + margin, kMiB), round_up(predict_planning(facts), kMiB) - facts.arena_bytes);
+  reserve.margin = needed - sum;
   return reserve;
 }
 

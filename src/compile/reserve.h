@@ -15,7 +15,7 @@ struct Reserve {
   Bytes tables = 0;     // the kernel's page tables for the arena
   Bytes margin = 0;     // and what the compiler needs beyond the arena and all of the above
 
-  Bytes total() const { return code + libraries + heap + stacks + tables + margin; }  // whole MiB
+  Bytes total() const { return code + libraries + heap + stacks + tables + margin; }
 };
 
 struct ReserveFacts {

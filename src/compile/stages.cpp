@@ -220,17 +220,28 @@ Stages::Planned Stages::plan(const NamedChoice& choice, const std::string& strat
                                          .buffers = buffers(),
                                          .guard = request_.configuration.guard_bytes()});
   planned.point = summary_of(planned.plans, strategy);
-  ReserveFacts& facts = planned.facts;
-  facts = {
-      .target = request_.target, .arena_bytes = planned.plans.arena_bytes, .loading_bytes = request_.loading_bytes};
-  facts.has_spill_file = planned.plans.spill_bytes > 0;
-  for (std::size_t p = 0; p < schedules.size(); ++p)
-    facts.step_count += static_cast<std::int64_t>(schedules[p].steps.size());
-  facts.busiest_node_count = busiest().selected().graph().node_count();
-  facts.resident_kernel_bytes = resident_kernel_bytes();
-  planned.reserve = predict_reserve(facts);
+  planned.facts = facts_of(planned.plans.arena_bytes);
+  planned.facts.has_spill_file = planned.plans.spill_bytes > 0;
+  for (const PhaseSchedule& schedule : schedules)
+    planned.facts.step_count += static_cast<std::int64_t>(schedule.steps.size());
+  planned.reserve = predict_reserve(planned.facts);
   planned.point.process_bytes = planned.point.arena_bytes + planned.reserve.total();
   return planned;
+}
+
+ReserveFacts Stages::least_facts(Bytes arena) const {
+  ReserveFacts facts = facts_of(arena);
+  for (const auto& scheduler : schedulers_)
+    facts.step_count += static_cast<std::int64_t>(scheduler->make(Holding{scheduler->keep_all()}).steps.size());
+  return facts;
+}
+
+ReserveFacts Stages::facts_of(Bytes arena) const {
+  return {.target = request_.target,
+          .arena_bytes = arena,
+          .busiest_node_count = busiest().selected().graph().node_count(),
+          .loading_bytes = request_.loading_bytes,
+          .resident_kernel_bytes = resident_kernel_bytes()};
 }
 
 PointSummary Stages::summary_of(const PlanSet& plans, const std::string& strategy) const {

@@ -67,6 +67,8 @@ class Stages {
     Reserve reserve;
   };
   Planned plan(const NamedChoice& choice, const std::string& strategy) const;
+  // What the reserve of every plan with such an arena, or a larger one, has to cover.
+  ReserveFacts least_facts(Bytes arena) const;
 
   void verify(const PlanSet& plans) const;  // InternalError if a plan does not do what its phase demands
   PackedPlans packed(const PlanSet& plans) const;
@@ -91,6 +93,7 @@ class Stages {
   void build_forward(std::int64_t samples, Mode mode);
   void add_phase(const Phase& phase);
   Offload on(const Scheduler& scheduler, const NamedChoice& choice) const;
+  ReserveFacts facts_of(Bytes arena) const;  // without steps and spill
   PointSummary summary_of(const PlanSet& plans, const std::string& strategy) const;
 
   const CompileRequest& request_;

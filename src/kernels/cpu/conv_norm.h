@@ -43,7 +43,7 @@ struct NormVectors {
 
   template <Activation kActivation>
   [[gnu::always_inline]] Vec apply(Vec x) const {
-    return activate(kActivation, fma(sub(x, mean), scale, beta));
+    return activate(kActivation, fma(multiplier_sub(x, mean), scale, beta));
   }
 };
 

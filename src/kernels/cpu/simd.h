@@ -11,7 +11,6 @@
 //                            of a vector that holds loaded elements: rounds nothing, leaves a NaN what it is
 //   load_split, unsplit      two vectors of bf16 at the price of one load, dealt out as is cheapest; put in order
 //   max, min                 where one is NaN, the second
-//   relu                     max(a, 0) that passes NaN on: a diverging run must not look healthy
 //   where_at_least           `yes` where a >= b, else `no`, also where one is NaN
 //   where_beats              `yes` where a > b or only a is NaN, else `no`
 //   where_positive           `a` where gate > 0, else zero
@@ -72,6 +71,14 @@
 #endif
 
 namespace thimble::kernels::THIMBLE_ISA {
+
+// Passes NaN on: a diverging run must not look healthy.
+THIMBLE_INLINE Vec relu(Vec a) { return max(zero(), a); }
+
+// Sums made by the multipliers, with a factor of one, which rounds nothing: the bits of add and sub. Where loops have
+// more sums than products and the processor units for each, both are busy.
+THIMBLE_INLINE Vec multiplier_add(Vec a, Vec b) { return fma(a, broadcast(1), b); }
+THIMBLE_INLINE Vec multiplier_sub(Vec a, Vec b) { return fma(b, broadcast(-1), a); }
 
 THIMBLE_INLINE void store_bits(float* p, Vec a) { store(p, a); }
 THIMBLE_INLINE void store_first_bits(float* p, Vec a, int count) { store_first(p, a, count); }

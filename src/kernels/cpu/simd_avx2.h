@@ -50,7 +50,6 @@ THIMBLE_INLINE Vec mul(Vec a, Vec b) { return {_mm256_mul_ps(a.v, b.v)}; }
 THIMBLE_INLINE Vec div(Vec a, Vec b) { return {_mm256_div_ps(a.v, b.v)}; }
 THIMBLE_INLINE Vec sqrt(Vec a) { return {_mm256_sqrt_ps(a.v)}; }
 THIMBLE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
-THIMBLE_INLINE Vec relu(Vec a) { return {_mm256_andnot_ps(_mm256_cmp_ps(a.v, _mm256_setzero_ps(), _CMP_LE_OQ), a.v)}; }
 THIMBLE_INLINE Vec max(Vec a, Vec b) { return {_mm256_max_ps(a.v, b.v)}; }
 THIMBLE_INLINE Vec min(Vec a, Vec b) { return {_mm256_min_ps(a.v, b.v)}; }
 THIMBLE_INLINE Vec where_at_least(Vec a, Vec b, Vec yes, Vec no) {

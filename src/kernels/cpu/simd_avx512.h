@@ -57,9 +57,6 @@ THIMBLE_INLINE Vec mul(Vec a, Vec b) { return {_mm512_mul_ps(a.v, b.v)}; }
 THIMBLE_INLINE Vec div(Vec a, Vec b) { return {_mm512_div_ps(a.v, b.v)}; }
 THIMBLE_INLINE Vec sqrt(Vec a) { return {_mm512_sqrt_ps(a.v)}; }
 THIMBLE_INLINE Vec fma(Vec a, Vec b, Vec c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
-THIMBLE_INLINE Vec relu(Vec a) {
-  return {_mm512_mask_mov_ps(a.v, _mm512_cmp_ps_mask(a.v, _mm512_setzero_ps(), _CMP_LE_OQ), _mm512_setzero_ps())};
-}
 THIMBLE_INLINE Vec max(Vec a, Vec b) { return {_mm512_max_ps(a.v, b.v)}; }
 THIMBLE_INLINE Vec min(Vec a, Vec b) { return {_mm512_min_ps(a.v, b.v)}; }
 THIMBLE_INLINE Vec where_at_least(Vec a, Vec b, Vec yes, Vec no) {

@@ -81,7 +81,6 @@ THIMBLE_INLINE Vec where(uint32x4_t mask, Vec a) {
 // vmaxq and vminq would pass every NaN on.
 THIMBLE_INLINE Vec max(Vec a, Vec b) { return {vbslq_f32(vcgtq_f32(a.v, b.v), a.v, b.v)}; }
 THIMBLE_INLINE Vec min(Vec a, Vec b) { return {vbslq_f32(vcltq_f32(a.v, b.v), a.v, b.v)}; }
-THIMBLE_INLINE Vec relu(Vec a) { return where(vmvnq_u32(vclezq_f32(a.v)), a); }
 THIMBLE_INLINE Vec where_at_least(Vec a, Vec b, Vec yes, Vec no) {
   return {vbslq_f32(vcgeq_f32(a.v, b.v), yes.v, no.v)};
 }

@@ -16,24 +16,24 @@ constexpr int kWinogradTaps = 3;
 
 // B^T along one axis.
 THIMBLE_INLINE void transform_source(Vec (&to)[4], Vec a, Vec b, Vec c, Vec d) {
-  to[0] = sub(a, c);
-  to[1] = add(b, c);
-  to[2] = sub(c, b);
-  to[3] = sub(d, b);
+  to[0] = multiplier_sub(a, c);
+  to[1] = multiplier_add(b, c);
+  to[2] = multiplier_sub(c, b);
+  to[3] = multiplier_sub(d, b);
 }
 
 // A along one axis.
 THIMBLE_INLINE void spread_gradient(Vec (&to)[4], Vec a, Vec b) {
   to[0] = a;
-  to[1] = add(a, b);
-  to[2] = sub(a, b);
+  to[1] = multiplier_add(a, b);
+  to[2] = multiplier_sub(a, b);
   to[3] = b;
 }
 
 // A^T along one axis.
 THIMBLE_INLINE void gather_outputs(Vec (&to)[2], Vec a, Vec b, Vec c, Vec d) {
-  to[0] = add(add(b, c), a);
-  to[1] = add(sub(b, c), d);
+  to[0] = multiplier_add(add(b, c), a);
+  to[1] = multiplier_add(sub(b, c), d);
 }
 
 // G along one axis.

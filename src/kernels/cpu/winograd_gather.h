@@ -176,49 +176,77 @@ void transform_panels(const WinogradPlan& plan, const Call& call, Range panels, 
   });
 }
 
+// Rows of an output that a tile writes, from one column on; null outside, or all where there is no such tensor.
+template <typename T>
+struct TileRows {
+  T* row[kWinogradOut] = {};
+
+  TileRows(const WinogradPlan& plan, const TileRun& run, std::int64_t column, T* data) {
+    for (int i = 0; data != nullptr && i < kWinogradOut; ++i) {
+      const std::int64_t y = run.row * kWinogradOut + i;
+      if (y < plan.grid.height)
+        row[i] = data + plan.grid.pixel(run.image, y, run.column * kWinogradOut) * plan.out_channels + column;
+    }
+  }
+};
+
 // A^T m A and what a sum still needs, for one vector of columns of a run, to the pixels that lie inside the map.
 template <typename Lanes>
 THIMBLE_INLINE void finish_run(const WinogradPlan& plan, const TensorView& out, const Ending& ending,
                                const TileRun& run, std::int64_t column, Lanes lanes, const float* sums,
                                const PointLayout& layout) {
-  const WinogradGrid& grid = plan.grid;
-  const std::int64_t point = layout.point(), y = run.row * kWinogradOut;
+  const std::int64_t point = layout.point(), sums_row = layout.row, step = plan.out_channels;
   const bool has_bias = ending.bias != nullptr, has_addend = ending.addend != nullptr;
+  const Activation activation = ending.activation;
   Vec bias = zero();
   if (has_bias) {
     with_element(ending.bias->dtype,
                  [&](auto element) { bias = load(ending.bias->as<const decltype(element)>() + column, lanes); });
   }
-  std::int64_t x = run.column * kWinogradOut;
-  for (std::int64_t tile = 0; tile < run.count; ++tile, x += kWinogradOut, sums += layout.row) {
+  TileRows<UnitElement> to(plan, run, column, out.as<UnitElement>());
+  TileRows<const UnitElement> addend(plan, run, column, has_addend ? ending.addend->as<const UnitElement>() : nullptr);
+  const std::int64_t width = plan.grid.width - run.column * kWinogradOut;  // of what lies from the run on
+  for (std::int64_t tile = 0; tile < run.count; ++tile, sums += sums_row) {
     Vec made[4][2];
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
-      gather_outputs(made[j], load(sums + j * point), load(sums + (4 + j) * point), load(sums + (8 + j) * point),
-                     load(sums + (12 + j) * point));
+      const float* from = sums + j * point;
+      gather_outputs(made[j], load(from), load(from + 4 * point), load(from + 8 * point), load(from + 12 * point));
     }
+    const bool is_whole = tile * kWinogradOut + 1 < width;
 #pragma GCC unroll 2
     for (int i = 0; i < kWinogradOut; ++i) {
-      if (y + i >= grid.height) break;
+      if (to.row[i] == nullptr) break;
       Vec outs[2];
       gather_outputs(outs, made[0][i], made[1][i], made[2][i], made[3][i]);
 #pragma GCC unroll 2
       for (int j = 0; j < kWinogradOut; ++j) {
-        if (x + j >= grid.width) break;
-        const std::int64_t place = grid.pixel(run.image, y + i, x + j) * plan.out_channels + column;
+        if (j > 0 && !is_whole) break;
         Vec sum = has_bias ? add(outs[j], bias) : outs[j];
-        if (has_addend) sum = add(load(ending.addend->as<const UnitElement>() + place, lanes), sum);
-        store(out.as<UnitElement>() + place, activate(ending.activation, sum), lanes);
+        if (has_addend) sum = add(load(addend.row[i] + j * step, lanes), sum);
+        store(to.row[i] + j * step, activate(activation, sum), lanes);
       }
+      to.row[i] += kWinogradOut * step;
+      if (has_addend) addend.row[i] += kWinogradOut * step;
     }
+  }
+}
+
+// What a run ends in comes from afar while its products are made.
+inline void fetch_outputs(const WinogradPlan& plan, const TensorView& out, const TileRun& run, std::int64_t column) {
+  const TileRows<UnitElement> to(plan, run, column, out.as<UnitElement>());
+  const std::int64_t pixels = smaller(run.count * kWinogradOut, plan.grid.width - run.column * kWinogradOut);
+  for (UnitElement* row : to.row) {
+    for (std::int64_t k = 0; row != nullptr && k < pixels; ++k, row += plan.out_channels) __builtin_prefetch(row, 1);
   }
 }
 
 // One panel of a block of tiles whose source is transformed.
 inline void gather_tiles(const WinogradPlan& plan, const GatherCall& what, Range tiles, std::int64_t panel,
-                         const Unit* source, const Unit* weights, float* sums) noexcept {
+                         const Unit* source, const Unit* weights, float* sums, FetchQueue& ahead) noexcept {
   const PointLayout from = plan.source(), to = plan.sums();
   const std::int64_t columns = plan.panel_columns(panel), first = panel * kTileColumns;
+  for_runs(plan.grid, tiles, [&](const TileRun& run) { fetch_outputs(plan, what.call.out[0], run, first); });
   TileWork t;
   t.a_row = from.row;
   t.count = plan.depth();
@@ -228,7 +256,7 @@ inline void gather_tiles(const WinogradPlan& plan, const GatherCall& what, Range
     t.a = source + point * from.point();
     t.b = weights + point * plan.depth() * kTileColumns;
     t.c = sums + point * to.point();
-    run_tiles<Unit, false>(t, tiles.end - tiles.begin, columns);
+    run_tiles<Unit, false>(t, tiles.end - tiles.begin, columns, {&ahead, 1});
   }
   for_runs(plan.grid, tiles, [&](const TileRun& run) {
     each_vector(0, columns, [&](std::int64_t n, auto lanes) {
@@ -249,8 +277,11 @@ inline void gather_group(const WinogradPlan& plan, const GatherCall& what, Range
   for (std::int64_t first = tiles.begin; first < tiles.end; first += layout.rows) {
     const Range block = {first, smaller(first + layout.rows, tiles.end)};
     transform_tiles(map, block, norm, PointBlock<SumsOver::channels>{source, layout, block.end - block.begin});
+    FetchQueue ahead =
+        pixels_ahead(map, block, {block.end, smaller(block.end + layout.rows, tiles.end)}, kWinogradIn - 1);
     for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
-      gather_tiles(plan, what, block, panel, source, weights + (panel - panels.begin) * plan.panel_elements(), sums);
+      gather_tiles(plan, what, block, panel, source, weights + (panel - panels.begin) * plan.panel_elements(), sums,
+                   ahead);
     }
   }
 }

@@ -34,7 +34,7 @@ struct WeightChunk {
 
 // sums (+)= source^T gradient for one block of tiles, both transformed.
 inline void add_points(const WinogradWeightPlan& plan, const WinogradBuffers& buffers, const WeightChunk& chunk,
-                       std::int64_t tiles, bool adds) noexcept {
+                       std::int64_t tiles, bool adds, std::span<FetchQueue> ahead) noexcept {
   const PointLayout source = plan.source(), gradient = plan.gradient(), sums = plan.sums();
   TileWork t;
   t.a_row = 1;
@@ -48,7 +48,7 @@ inline void add_points(const WinogradWeightPlan& plan, const WinogradBuffers& bu
     for (std::int64_t column = 0; column < chunk.width(); column += kTileColumns) {
       t.b = buffers.gradient + point * gradient.point() + column;
       t.c = buffers.sums + point * sums.point() + column;
-      run_tiles<Unit, true>(t, chunk.height(), smaller(kTileColumns, chunk.width() - column));
+      run_tiles<Unit, true>(t, chunk.height(), smaller(kTileColumns, chunk.width() - column), ahead);
     }
   }
 }
@@ -64,7 +64,9 @@ inline void sum_chunk(const WinogradWeightPlan& plan, const WeightCall& call, co
     const std::int64_t count = block.end - block.begin;
     transform_tiles(x, block, norm, PointBlock<SumsOver::tiles>{buffers.source, plan.source(), count});
     spread_tiles(dy, block, PointBlock<SumsOver::tiles>{buffers.gradient, plan.gradient(), count});
-    add_points(plan, buffers, chunk, count, first > tiles.begin);
+    const Range next = {block.end, smaller(block.end + step, tiles.end)};
+    FetchQueue ahead[] = {pixels_ahead(x, block, next, kWinogradIn - 1), pixels_ahead(dy, block, next, kWinogradOut)};
+    add_points(plan, buffers, chunk, count, first > tiles.begin, ahead);
   }
 }
 

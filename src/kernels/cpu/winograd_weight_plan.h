@@ -15,7 +15,7 @@ struct GradientPieces {
 // Largest first. What is served depends on types and shapes alone, so those of f32 do not depend on the instruction
 // set. Where products are of pairs, smaller pieces would spend more time on transforms than they save.
 #if defined(THIMBLE_ISA_AVX512_BF16)
-constexpr GradientPieces kGradientPieces[] = {{64, 64, 128}, {32, 64, 128}, {64, 64, 64}, {32, 64, 64}};
+constexpr GradientPieces kGradientPieces[] = {{128, 64, 128}, {64, 64, 128}, {32, 64, 128}, {64, 64, 64}, {32, 64, 64}};
 #else
 constexpr GradientPieces kGradientPieces[] = {{32, 64, 64}, {16, 32, 32}};
 #endif

@@ -49,8 +49,12 @@ void for_each_constant_part(Visit visit) {
 // two thirds of the code that would be resident is never run. Pages that differ in a flag are mappings of their own,
 // and whether a core dump has a page is a flag that nothing else looks at; dumps leave unchanged pages of files out
 // anyway.
+//
+// Nor may a page that is not in memory bring its neighbours along from the disk: pages that are being read cannot be
+// taken back, so that a group near its limit would be killed for them. Systems read up to 8 MiB ahead.
 void map_pages_singly() {
   for_each_constant_part([](std::byte* begin, std::size_t bytes) {
+    madvise(begin, bytes, MADV_RANDOM);
     for (std::size_t offset = 0; offset < bytes; offset += 2 * kPage) madvise(begin + offset, kPage, MADV_DONTDUMP);
   });
 }

@@ -1,6 +1,12 @@
 // The budget under the kernel's own limit: runs inside a cgroup whose limit is the budget. An OOM kill is a failed
 // test.
 #include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+#include <thread>
 
 #include "cli/memory_group.h"
 
@@ -39,6 +45,43 @@ TEST(Budget, HoldsInsideACgroupOfThatSize) {
     }
     EXPECT_EQ(train_with(model, smallest - kMiB).code, 3);
   }
+}
+
+// Flags of the program's own mappings that are never written, one line a mapping; what smaps says of them.
+std::vector<std::string> flags_of_constant_parts(pid_t process) {
+  const std::string folder = "/proc/" + std::to_string(process);
+  std::error_code ignored;
+  const std::string program = std::filesystem::read_symlink(folder + "/exe", ignored).string();
+  std::istringstream lines(read_file(folder + "/smaps"));
+  std::vector<std::string> found;
+  bool is_ours = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("VmFlags:")) {
+      if (is_ours) found.push_back(line);
+      is_ours = false;
+    } else if (line.ends_with(program)) {
+      is_ours = !program.empty() && (contains(line, " r--p ") || contains(line, " r-xp "));
+    }
+  }
+  return found;
+}
+
+// What is being read from the disk cannot be taken back: near its limit, a group would be killed for pages read ahead.
+TEST(Budget, ReadsNoCodeAheadOfItsUse) {
+  std::vector<std::string> flags;
+  const TempFolder folder;
+  const Words more = {"--steps", "100000", "--progress", "none", "--out", folder / "run"};
+  const Outcome outcome = run_thimble(tiny_train(more), [&](pid_t child) {
+    for (int i = 0; i < 10000 && !std::filesystem::exists(folder / "run"); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    flags = flags_of_constant_parts(child);
+    ::kill(child, SIGKILL);
+  });
+  ASSERT_EQ(outcome.code, -1) << outcome.err;
+  ASSERT_FALSE(flags.empty());
+  // The loader makes what it has relocated read-only: a part that is there before the program is, and once only.
+  const auto is_read_ahead = [](const std::string& line) { return !contains(line, " rr"); };
+  EXPECT_LE(std::ranges::count_if(flags, is_read_ahead), 1) << "of " << flags.size() << " mappings";
 }
 
 TEST(Budget, BesideItsTensorsTheProcessHoldsFourMebibytesAtMost) {

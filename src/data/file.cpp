@@ -40,6 +40,9 @@ InputFile::InputFile(Descriptor descriptor, std::string path)
   require(::fstat(descriptor_.get(), &status) == 0, path_, ": ", reason_of(errno));
   require(S_ISREG(status.st_mode), path_, ": found no regular file, wanted one");
   size_ = status.st_size;
+  // The system would read megabytes ahead of samples that are drawn at random, and what it is reading it cannot take
+  // back: a group near its limit would be killed for it.
+  ::posix_fadvise(descriptor_.get(), 0, 0, POSIX_FADV_RANDOM);
 }
 
 void InputFile::read_at(std::int64_t offset, std::span<std::uint8_t> into) const {

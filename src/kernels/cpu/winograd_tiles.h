@@ -62,7 +62,7 @@ class PointWriter {
   // Where tiles are summed over, two that share a unit are written at once.
   static constexpr bool kJoinsTiles = kHasPairs && kOver == SumsOver::tiles;
 
-  // Calls points(i, values) for the rows of points of one tile and writes the four values it gives.
+  // Writes what points(values, i) gives: the four values of row i of one tile's points.
   template <typename Points>
   [[gnu::always_inline]] void write(std::int64_t tile, Points&& points) const {
     if constexpr (kJoinsTiles) {
@@ -224,7 +224,7 @@ struct ColumnReader {
 // kept.
 template <typename Column, SumsOver kOver, typename Lanes>
 THIMBLE_INLINE void transform_columns(const Column& column, const TileRun& run, const PointWriter<kOver, Lanes>& to) {
-  constexpr int kMost = to.kJoinsTiles ? 2 : 1;  // tiles at once
+  constexpr int kMost = PointWriter<kOver, Lanes>::kJoinsTiles ? 2 : 1;  // tiles at once
   std::int64_t x = run.column * kWinogradOut - 1, tile = run.place;
   const std::int64_t end = run.place + run.count;
   Vec made[kWinogradOut * kMost + 2][4];

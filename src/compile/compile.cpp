@@ -104,9 +104,11 @@ class Compiler {
     return facts;
   }
 
+  // Among plans that all need what the compiler needs, only chance and rounding make a difference: of less than a MiB.
   static bool could_be_smaller(const ReserveFacts& least, const CompileResult& found) {
-    return least.arena_bytes < found.smallest_tensor_bytes ||
-           least.arena_bytes + predict_reserve(least).total() < found.smallest_memory;
+    if (least.arena_bytes < found.smallest_tensor_bytes) return true;
+    const Bytes planning = predict_planning(least), process = least_process(least);
+    return process > planning ? process < found.smallest_memory : planning + kMiB <= found.smallest_memory;
   }
 
   bool is_constrained() const { return request_.memory || request_.tensor_memory; }
@@ -120,8 +122,8 @@ class Compiler {
 
   // A cheap test before a plan is made: live bytes bound the arena from below.
   bool may_fit(const NamedPoint& point, const ReserveFacts& least) const {
-    if (!is_constrained()) return true;
-    return fits(point.arena_bytes(), predict_reserve(with_arena(least, point)));
+    if (request_.tensor_memory && point.arena_bytes() > *request_.tensor_memory) return false;
+    return !request_.memory || least_process(with_arena(least, point)) <= *request_.memory;
   }
 
   const CompileRequest& request_;

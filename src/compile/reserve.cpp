@@ -22,27 +22,35 @@ constexpr Bytes kLeastMargin = 512 * kKiB;
 constexpr Bytes kBasePlanning = 1920 * kKiB;
 constexpr Bytes kPlanningPerNode = 19 * kKiB;
 
-Bytes predict_planning(const ReserveFacts& facts) {
-  return kBasePlanning + kPlanningPerNode * facts.busiest_node_count + facts.loading_bytes + facts.ladder_bytes;
-}
-
-}  // namespace
-
-Reserve predict_reserve(const ReserveFacts& facts) {
+// All but what rounding and the compiler add.
+Reserve bare_reserve(const ReserveFacts& facts) {
   Reserve reserve;
   reserve.code = kCode + facts.resident_kernel_bytes;
   reserve.libraries = kLibraries;
   reserve.heap = kBaseHeap + kHeapPerStep * facts.step_count + facts.loading_bytes + facts.ladder_bytes;
   reserve.stacks = kStackPerThread * (facts.target.threads + 1 + (facts.has_spill_file ? 1 : 0));
   reserve.tables = round_up(facts.arena_bytes / kPageTableShare, 4096);
-  const Bytes sum = reserve.code + reserve.libraries + reserve.heap + reserve.stacks + reserve.tables;
-  const Bytes margin = std::max(kLeastMargin, sum / 20);
-  // Rounded up to whole MiB, so that the smallest budget is the same on every run. The compiler has gone when the arena
-  // comes: where that is small, it is the compiler that needs the budget, and all such plans need the same.
-  const Bytes needed =
-      std::max(round_up(sum + margin, kMiB), round_up(predict_planning(facts), kMiB) - facts.arena_bytes);
-  reserve.margin = needed - sum;
+  reserve.margin = std::max(kLeastMargin, reserve.total() / 20);
   return reserve;
+}
+
+}  // namespace
+
+Bytes predict_planning(const ReserveFacts& facts) {
+  return kBasePlanning + kPlanningPerNode * facts.busiest_node_count + facts.loading_bytes + facts.ladder_bytes;
+}
+
+Reserve predict_reserve(const ReserveFacts& facts) {
+  Reserve reserve = bare_reserve(facts);
+  const Bytes bare = reserve.total();
+  // The compiler has gone when the arena comes: where that is small, it is the compiler that needs the budget. Rounded
+  // up to whole MiB, so that the smallest budget is the same on every run.
+  reserve.margin += round_up(std::max(bare, predict_planning(facts) - facts.arena_bytes), kMiB) - bare;
+  return reserve;
+}
+
+Bytes least_process(const ReserveFacts& facts) {
+  return std::max(predict_planning(facts), facts.arena_bytes + round_up(bare_reserve(facts).total(), kMiB));
 }
 
 }  // namespace thimble

@@ -15,7 +15,7 @@ struct Reserve {
   Bytes tables = 0;     // the kernel's page tables for the arena
   Bytes margin = 0;     // and what the compiler needs beyond the arena and all of the above
 
-  Bytes total() const { return code + libraries + heap + stacks + tables + margin; }
+  Bytes total() const { return code + libraries + heap + stacks + tables + margin; }  // whole MiB
 };
 
 struct ReserveFacts {
@@ -30,5 +30,11 @@ struct ReserveFacts {
 };
 
 Reserve predict_reserve(const ReserveFacts& facts);
+
+// What the compiler needs, beside nothing else.
+Bytes predict_planning(const ReserveFacts& facts);
+
+// No plan of a larger arena, or of more of anything else, needs a smaller budget.
+Bytes least_process(const ReserveFacts& facts);
 
 }  // namespace thimble

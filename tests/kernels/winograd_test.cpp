@@ -122,6 +122,15 @@ TEST(Winograd, LeavesFewChannelsAndMapsThatTilesCoverBadlyToTheDirectKernels) {
   expect_chosen({2, 7, 7, 512, 512}, Served::none);
 }
 
+TEST(Winograd, LeavesForwardPassesOfTheSmallestMapsToTheDirectKernelsInEveryBatch) {
+  for (const std::int64_t batch : {1, 1000}) {
+    for (const Use& use : uses_of({batch, 4, 4, 32, 32}, kWide)) {
+      if (!is_forward(use)) continue;
+      EXPECT_EQ(chosen_for(use, kLargestIsa == Isa::neon ? Isa::neon : Isa::avx2), use.op) << to_text(use.in[0]);
+    }
+  }
+}
+
 // There products of pairs are too fast for the transforms to pay.
 TEST(Winograd, LeavesFewChannelsOfPairsToTheDirectKernels) {
   const std::vector<Use> uses = uses_of({100, 32, 32, 16, 32}, kNarrowMaps);

@@ -16,11 +16,18 @@ inline ConvShape winograd_forward_shape(const KernelQuery& q) {
   return conv_shape(*q.attributes, q.in[0].shape, q.in[1].shape, q.out[0].shape);
 }
 
+// Of source and output of one sample: the workspace would outweigh all else that smaller maps need.
+constexpr std::int64_t kLeastForwardElements = 8192;
+
 // Never by the size of the batch: rectifiers would see other last digits in a microbatch than in a batch, and now and
 // then fall on the other side of zero. Gradients only differ as sums do.
 inline std::string refuse_winograd_forward(const KernelQuery& q) {
-  const std::string reason = refuse_winograd_types(q, q.in[0]);
-  return reason.empty() ? refuse_winograd_shape(winograd_forward_shape(q), kGatherGain) : reason;
+  const ConvShape s = winograd_forward_shape(q);
+  std::string reason = refuse_winograd_types(q, q.in[0]);
+  if (reason.empty()) reason = refuse_winograd_shape(s, kGatherGain);
+  if (!reason.empty()) return reason;
+  return refuse_unless(s.height * s.width * (s.channels + s.out_channels) >= kLeastForwardElements,
+                       "would need too much workspace for so small maps");
 }
 
 inline std::unique_ptr<KernelState> prepare_winograd_forward(const KernelQuery& q, const SourceNorm& norm = {}) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "run/meter.h"
 #include "train/rewire.h"
+#include "train/sparse_pools.h"
 
 namespace thimble {
 namespace {
@@ -43,7 +44,6 @@ Trainer::Trainer(const TrainOptions& options, const Dataset& dataset, Session& s
       test_samples_(dataset.count(Split::test)),
       loader_memory_(dataset, options.compile.target.threads),
       train_loader_(dataset, training_batches(options), loader_memory_),
-      pools_(sparse_pools(session.state())),
       keeper_(
           session, control,
           {.iteration = state_.iteration + 1,
@@ -123,11 +123,15 @@ bool Trainer::iterate() {
 
 void Trainer::rewire_if_due() {
   const SparseOptions& sparse = options_.sparse;
-  if (pools_.slots.empty() || sparse.method != SparseOptions::Method::dynamic) return;
+  if (sparse.method != SparseOptions::Method::dynamic) return;
   if (!rewires_after(state_.iteration, options_.iterations, sparse.period)) return;
+  // Asked for anew each time: where homes move to the spill file and back, what stays moves in the arena.
+  const StateView state = session_.state();
+  const SparsePools pools = sparse_pools(state);
+  if (pools.slots.empty()) return;
   const std::int64_t target =
-      sparse.prune_target > 0 ? sparse.prune_target : default_prune_target(pools_.position_count());
-  const RewireResult result = rewire(pools_, session_.state().scratch,
+      sparse.prune_target > 0 ? sparse.prune_target : default_prune_target(pools.position_count());
+  const RewireResult result = rewire(pools, state.scratch,
                                      {.seed = options_.seed,
                                       .iteration = state_.iteration,
                                       .threshold = state_.sparse_threshold,

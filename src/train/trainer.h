@@ -7,7 +7,6 @@
 #include "train/budget_keeper.h"
 #include "train/run_folder.h"
 #include "train/session.h"
-#include "train/sparse_pools.h"
 
 namespace thimble {
 
@@ -56,7 +55,6 @@ class Trainer {
   LoaderMemory loader_memory_;  // of both, which take turns
   Loader train_loader_;
   std::optional<RunFolder> folder_;
-  SparsePools pools_;
   BudgetKeeper keeper_;
 
   RecentMean recent_loss_;

@@ -81,6 +81,7 @@ struct ChangeCase {
   bool poison = false;
   double clip_norm = 0;
   bool offload = false;
+  std::string model = "wrn10-1-gn";
 };
 
 void allow_offload(TrainOptions& options, const std::string& folder) {
@@ -94,6 +95,7 @@ TEST_P(Changes, FiftyInOneRunLoseNothing) {
   const TempFolder folder(fast_parent());
   const TinyDataset dataset(21);  // a ragged last batch
   TrainOptions options = changing_run(folder / "steady");
+  options.compile.model.name = GetParam().model;
   options.compile.optimizer.kind = GetParam().optimizer;
   options.compile.sparsity = GetParam().sparsity;
   options.compile.configuration.poison = GetParam().poison;
@@ -137,6 +139,8 @@ INSTANTIATE_TEST_SUITE_P(
         ChangeCase{
             .name = "offload_adamw_poisoned", .optimizer = OptimizerKind::adamw, .poison = true, .offload = true},
         ChangeCase{.name = "offload_sparse", .sparsity = 0.8, .offload = true},
+        // Wide enough for dense tensors to leave the arena, which moves what stays.
+        ChangeCase{.name = "offload_sparse_wide", .sparsity = 0.8, .offload = true, .model = "wrn10-2-gn"},
         ChangeCase{.name = "offload_clipped", .clip_norm = 0.1, .offload = true}),
     [](const auto& parameter) { return parameter.param.name; });
 

@@ -104,11 +104,13 @@ class Compiler {
     return facts;
   }
 
-  // Among plans that all need what the compiler needs, only chance and rounding make a difference: of less than a MiB.
-  static bool could_be_smaller(const ReserveFacts& least, const CompileResult& found) {
+  // Among plans that all need what the compiler needs, only chance and rounding make a difference, of less than a MiB:
+  // a few dozen are looked at, not hundreds.
+  bool could_be_smaller(const ReserveFacts& least, const CompileResult& found) {
     if (least.arena_bytes < found.smallest_tensor_bytes) return true;
-    const Bytes planning = predict_planning(least), process = least_process(least);
-    return process > planning ? process < found.smallest_memory : planning + kMiB <= found.smallest_memory;
+    const Bytes process = least_process(least);
+    if (process >= found.smallest_memory) return false;
+    return process > predict_planning(least) || --chances_left_ >= 0;
   }
 
   bool is_constrained() const { return request_.memory || request_.tensor_memory; }
@@ -131,6 +133,7 @@ class Compiler {
   KernelTable kernels_;
   Fronts fronts_;
   std::vector<Refused> refused_;
+  int chances_left_ = 48;
   std::optional<Stages::Planned> best_;
   std::shared_ptr<Stages> best_stages_;
 };

@@ -105,7 +105,8 @@ class Compiler {
   }
 
   // Among plans that all need what the compiler needs, only chance and rounding make a difference, of less than a MiB:
-  // a few dozen are looked at, not hundreds.
+  // kMostChances are looked at, not hundreds. With more of them, the smallest budget that is told may be that much too
+  // large; what is told is always planned.
   bool could_be_smaller(const ReserveFacts& least, const CompileResult& found) {
     if (least.arena_bytes < found.smallest_tensor_bytes) return true;
     const Bytes process = least_process(least);
@@ -128,12 +129,14 @@ class Compiler {
     return !request_.memory || least_process(with_arena(least, point)) <= *request_.memory;
   }
 
+  static constexpr int kMostChances = 48;
+
   const CompileRequest& request_;
   OpTable ops_;
   KernelTable kernels_;
   Fronts fronts_;
   std::vector<Refused> refused_;
-  int chances_left_ = 48;
+  int chances_left_ = kMostChances;
   std::optional<Stages::Planned> best_;
   std::shared_ptr<Stages> best_stages_;
 };

@@ -157,7 +157,7 @@ TEST(Winograd, AgreesOnSingleSamples) {
   check_winograd({2, 8, 8, 128, 96}, {kWide, kNarrow}, Served::forward);
 }
 
-// The first `count` samples of x, the first input, and of what else has a row for each.
+// The same inputs with the first `count` samples of x, which comes first; nothing else has a row for each.
 std::vector<Tensor> first_samples(const std::vector<Tensor>& in, std::int64_t count) {
   std::vector<Tensor> few = in;
   Tensor& x = few[0];

@@ -1,6 +1,7 @@
 #include "compile/compile.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/run_apart.h"
 #include "compile/check_request.h"
@@ -23,10 +24,9 @@ class Compiler {
   CompileResult run() {
     check_request(request_);
     const bool may_split = check_splitting(request_, ops_);
-    for (const std::int64_t size : microbatch_candidates(request_, may_split)) {
-      if (best_ && !could_be_faster(size)) continue;
-      consider(size);
-    }
+    const std::vector<std::int64_t> sizes = microbatch_candidates(request_, may_split);
+    consider_all(sizes);
+    if (!best_ && fronts_.deepen()) consider_all(sizes);
     CompileResult result;
     if (best_) {
       result.compiled = best_stages_->finish(std::move(*best_));
@@ -48,12 +48,21 @@ class Compiler {
     return best_->point.recompute_flops_ratio > 0 || best_->point.spill_bytes > 0;
   }
 
+  void consider_all(const std::vector<std::int64_t>& sizes) {
+    refused_.clear();
+    for (const std::int64_t size : sizes) {
+      if (best_ && !could_be_faster(size)) continue;
+      consider(size);
+    }
+  }
+
   void consider(std::int64_t size) {
     const auto stages = std::make_shared<Stages>(request_, size, ops_, kernels_);
     const Fronts::Front front = fronts_.of(*stages);
     const ReserveFacts least = stages->least_facts(front.points.back().arena_bytes());
     for (const NamedPoint& point : front.points) {
-      if (!may_fit(point, least)) continue;
+      if (!may_fit(with_arena(least, point)) || !may_fit(stages->least_facts(point.choice, point.arena_bytes())))
+        continue;
       Stages::Planned planned = stages->plan(point.choice, point.strategy);
       if (!fits(planned)) continue;
       if (!best_ || planned.point.seconds < best_->point.seconds) {
@@ -75,22 +84,24 @@ class Compiler {
     std::int64_t size = 0;  // of the smallest so far
     Bytes evaluation = 0;
     NamedPoint smallest;
+    result.smallest_tensor_bytes = result.smallest_memory = std::numeric_limits<Bytes>::max();
     for (const Refused& refused : refused_) {
-      if (size > 0 && !could_be_smaller(refused.least, result)) continue;
+      if (!could_be_smaller(refused.least, result)) continue;
       Stages stages(request_, refused.size, ops_, kernels_);
       const Fronts::Front front = fronts_.of(stages);
       for (auto point = front.points.rbegin(); point != front.points.rend(); ++point) {
-        if (size > 0 && !could_be_smaller(with_arena(refused.least, *point), result)) break;
+        if (!could_be_smaller(with_arena(refused.least, *point), result)) break;
+        const ReserveFacts least = stages.least_facts(point->choice, point->arena_bytes());
+        if (!could_be_smaller(least, result) || !has_chance(least, result)) continue;
         const Stages::Planned planned = stages.plan(point->choice, point->strategy);
-        const bool is_first = size == 0;
         const Bytes arena = planned.point.arena_bytes, process = planned.point.process_bytes;
-        if (is_first || (request_.memory ? process < result.smallest_memory : arena < result.smallest_tensor_bytes)) {
+        if (request_.memory ? process < result.smallest_memory : arena < result.smallest_tensor_bytes) {
           size = refused.size;
           evaluation = front.evaluation;
           smallest = *point;
         }
-        result.smallest_tensor_bytes = is_first ? arena : std::min(arena, result.smallest_tensor_bytes);
-        result.smallest_memory = is_first ? process : std::min(process, result.smallest_memory);
+        result.smallest_tensor_bytes = std::min(arena, result.smallest_tensor_bytes);
+        result.smallest_memory = std::min(process, result.smallest_memory);
       }
     }
     Stages stages(request_, size, ops_, kernels_);
@@ -104,14 +115,16 @@ class Compiler {
     return facts;
   }
 
+  static bool could_be_smaller(const ReserveFacts& least, const CompileResult& found) {
+    return least.arena_bytes < found.smallest_tensor_bytes || least_process(least) < found.smallest_memory;
+  }
+
   // Among plans that all need what the compiler needs, only chance and rounding make a difference, of less than a MiB:
   // kMostChances are looked at, not hundreds. With more of them, the smallest budget that is told may be that much too
   // large; what is told is always planned.
-  bool could_be_smaller(const ReserveFacts& least, const CompileResult& found) {
-    if (least.arena_bytes < found.smallest_tensor_bytes) return true;
-    const Bytes process = least_process(least);
-    if (process >= found.smallest_memory) return false;
-    return process > predict_planning(least) || --chances_left_ >= 0;
+  bool has_chance(const ReserveFacts& least, const CompileResult& found) {
+    if (least.arena_bytes < found.smallest_tensor_bytes || least_process(least) > predict_planning(least)) return true;
+    return --chances_left_ >= 0;
   }
 
   bool is_constrained() const { return request_.memory || request_.tensor_memory; }
@@ -124,9 +137,9 @@ class Compiler {
   }
 
   // A cheap test before a plan is made: live bytes bound the arena from below.
-  bool may_fit(const NamedPoint& point, const ReserveFacts& least) const {
-    if (request_.tensor_memory && point.arena_bytes() > *request_.tensor_memory) return false;
-    return !request_.memory || least_process(with_arena(least, point)) <= *request_.memory;
+  bool may_fit(const ReserveFacts& least) const {
+    if (request_.tensor_memory && least.arena_bytes > *request_.tensor_memory) return false;
+    return !request_.memory || least_process(least) <= *request_.memory;
   }
 
   static constexpr int kMostChances = 48;

@@ -76,6 +76,7 @@ Bytes evaluation_limit(const std::vector<NamedPoint>& points) {
 Fronts::Front Fronts::of(Stages& stages) {
   if (known_.empty()) {
     known_ = all_points(stages, request_, recompute_, depth_);
+    is_whole_ = depth_ == Depth::whole || is_near_smallest(budget_of(stages, request_), evaluation_limit(known_));
     known_microbatch_ = stages.microbatch();
   }
   Front front;
@@ -85,6 +86,13 @@ Fronts::Front Fronts::of(Stages& stages) {
   stages.add_evaluation(front.evaluation);
   keep_unbeaten(front.points, &NamedPoint::arena_bytes, &NamedPoint::seconds);
   return front;
+}
+
+bool Fronts::deepen() {
+  if (is_whole_) return false;
+  depth_ = Depth::whole;
+  known_.clear();
+  return true;
 }
 
 }  // namespace thimble

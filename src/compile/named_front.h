@@ -45,12 +45,17 @@ class Fronts {
 
   Front of(Stages& stages);  // which get their evaluation phases
 
+  // For a budget that was found too small after all, as what plans need beside their arenas is known only once they are
+  // placed: from now on fronts have their smallest points too. False if they had them.
+  bool deepen();
+
   const std::vector<NamedPoint>& of_first() const { return known_; }  // all points, beaten ones too
 
  private:
   const CompileRequest& request_;
   Recompute recompute_;
   Depth depth_;
+  bool is_whole_ = false;
   std::int64_t known_microbatch_ = 0;
   std::vector<NamedPoint> known_;
 };

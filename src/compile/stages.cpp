@@ -205,12 +205,15 @@ bool NamedChoice::spills() const {
                                        [](const NamedHolding::NamedMode& entry) { return entry.mode == Keep::spill; });
 }
 
+PhaseSchedule Stages::schedule_of(const Scheduler& scheduler, const NamedChoice& choice) const {
+  const bool trains = scheduler.selected().training.phase.trains;
+  return scheduler.make(trains ? holding_for(scheduler, choice.holding) : Holding{scheduler.keep_all()});
+}
+
 Stages::Planned Stages::plan(const NamedChoice& choice, const std::string& strategy) const {
   std::vector<PhaseSchedule> schedules;
   for (const auto& scheduler : schedulers_) {
-    const bool trains = scheduler->selected().training.phase.trains;
-    schedules.push_back(
-        scheduler->make(trains ? holding_for(*scheduler, choice.holding) : Holding{scheduler->keep_all()}));
+    schedules.push_back(schedule_of(*scheduler, choice));
     add_transfers(scheduler->selected(), on(*scheduler, choice), schedules.back());
   }
   std::vector<ScheduledPhase> phases;
@@ -233,6 +236,14 @@ ReserveFacts Stages::least_facts(Bytes arena) const {
   ReserveFacts facts = facts_of(arena);
   for (const auto& scheduler : schedulers_)
     facts.step_count += static_cast<std::int64_t>(scheduler->make(Holding{scheduler->keep_all()}).steps.size());
+  return facts;
+}
+
+ReserveFacts Stages::least_facts(const NamedChoice& choice, Bytes arena) const {
+  ReserveFacts facts = facts_of(arena);
+  facts.has_spill_file = choice.spills();
+  for (const auto& scheduler : schedulers_)
+    facts.step_count += static_cast<std::int64_t>(schedule_of(*scheduler, choice).steps.size());
   return facts;
 }
 

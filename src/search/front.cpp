@@ -19,8 +19,6 @@ constexpr std::uint64_t kKickedPairs = 4;
 // thirty nanoseconds.
 constexpr std::int64_t kDiveWork = 2'500'000, kDeepenWork = 2'850'000;
 
-constexpr Bytes kNear = 4;  // part of the smallest schedule's bytes
-
 class FrontSearch {
  public:
   FrontSearch(const Scheduler& scheduler, const SearchOptions& options)
@@ -42,7 +40,7 @@ class FrontSearch {
       search_gaps(scheduler_, large_, with_gaps, options_.buffers, archive_);
     }
     // Only smaller ones are added, so that whether they were looked for changes nothing for a budget that did not ask.
-    if (is_searched && is_near_smallest()) {
+    if (is_searched && is_near_smallest(options_.wanted_bytes, archive_.smallest().live_bytes)) {
       for (FrontPoint& point : search_deeper(scheduler_, large_, archive_.smallest(), options_.buffers))
         archive_.add(std::move(point));
     }
@@ -50,10 +48,6 @@ class FrontSearch {
   }
 
  private:
-  bool is_near_smallest() const {
-    return options_.wanted_bytes < archive_.smallest().live_bytes + archive_.smallest().live_bytes / kNear;
-  }
-
   // Without points that are hardly smaller than one before them; the smallest stays.
   static std::vector<FrontPoint> thinned(std::vector<FrontPoint> points) {
     constexpr Bytes kStep = 1000;  // part of the bytes
@@ -202,6 +196,11 @@ class FrontSearch {
 };
 
 }  // namespace
+
+bool is_near_smallest(Bytes wanted, Bytes smallest) {
+  constexpr Bytes kNear = 4;  // part of the smallest schedule's bytes
+  return wanted < smallest + smallest / kNear;
+}
 
 std::vector<FrontPoint> search_front(const Scheduler& scheduler, const SearchOptions& options) {
   return FrontSearch(scheduler, options).run();

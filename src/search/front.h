@@ -25,6 +25,10 @@ struct SearchOptions {
   BufferOptions buffers;
 };
 
+// Whether a search for so many bytes goes on to the smallest schedules, where those it has found so far take
+// `smallest`.
+bool is_near_smallest(Bytes wanted, Bytes smallest);
+
 // Points sorted from most bytes (fastest) to fewest (slowest). Ends by counted evaluations, never by the clock.
 std::vector<FrontPoint> search_front(const Scheduler& scheduler, const SearchOptions& options);
 

@@ -103,6 +103,25 @@ def drop_page_cache():
     pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
 
 
+class ReadAhead:
+    """How far the system reads ahead on the disk that holds a file, in KiB; as it was before after the block."""
+
+    def __init__(self, path, kib):
+        device = os.stat(path).st_dev
+        self.setting = pathlib.Path(f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}/read_ahead_kb")
+        self.kib = kib
+
+    def __enter__(self):
+        self.before = self.setting.read_text() if self.setting.exists() else None
+        if self.before:
+            self.setting.write_text(str(self.kib))
+        return self
+
+    def __exit__(self, *_):
+        if self.before:
+            self.setting.write_text(self.before)
+
+
 def png(width, height, channels, rows):
     """rows: width * channels bytes each; grey for one channel, colour for three."""
 

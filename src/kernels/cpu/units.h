@@ -39,6 +39,15 @@ THIMBLE_INLINE Vec join(Vec first, Vec second) {
                                          5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
   return {_mm512_castsi512_ps(_mm512_permutexvar_epi16(order, (__m512i)_mm512_cvtne2ps_pbh(second.v, first.v)))};
 }
+// Pairs of neighbours in each of four vectors, side by side: the first pairs of all, the second of all, ...
+THIMBLE_INLINE void join_four(Vec (&to)[2], const Vec (&from)[4]) {
+  const auto first = (__m512i)_mm512_cvtne2ps_pbh(from[1].v, from[0].v);
+  const auto second = (__m512i)_mm512_cvtne2ps_pbh(from[3].v, from[2].v);
+  const __m512i low = _mm512_setr_epi32(0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27);
+  const __m512i high = _mm512_setr_epi32(4, 12, 20, 28, 5, 13, 21, 29, 6, 14, 22, 30, 7, 15, 23, 31);
+  to[0] = {_mm512_castsi512_ps(_mm512_permutex2var_epi32(first, low, second))};
+  to[1] = {_mm512_castsi512_ps(_mm512_permutex2var_epi32(first, high, second))};
+}
 // The same of vectors that were widened from bf16.
 THIMBLE_INLINE Vec join_widened(Vec first, Vec second) {
   const __m512i low = _mm512_srli_epi32(_mm512_castps_si512(first.v), 16);
@@ -71,6 +80,7 @@ using UnitElement = float;
 constexpr DType kUnitDType = DType::f32;
 
 THIMBLE_INLINE Vec join(Vec first, Vec) { return first; }
+THIMBLE_INLINE void join_four(Vec (&)[2], const Vec (&)[4]) {}
 THIMBLE_INLINE Vec join_widened(Vec first, Vec) { return first; }
 THIMBLE_INLINE void interleave(Vec&, Vec&) {}
 template <typename T>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/cpu/conv_gather.h"
+#include "kernels/cpu/winograd_products.h"
 #include "kernels/cpu/winograd_shape.h"
 #include "kernels/cpu/winograd_tiles.h"
 
@@ -27,11 +28,11 @@ struct WinogradPlan {
   std::int64_t depth() const { return units_of(source_channels); }
   PointLayout source() const {
     const std::int64_t row = round_up(depth(), 16), most = kGatherSourceBytes / 4 / kWinogradPoints / row;
-    if (is_small) return {smaller(small_tiles, grid.count()), row};
+    if (is_small) return {smaller(small_tiles, grid.count()), row, kPointsTogether};
     const std::int64_t tiles = smaller(kGatherTiles, most / kFewGatherTiles * kFewGatherTiles);
-    return {smaller(larger(tiles, kFewGatherTiles), grid.count()), row};
+    return {smaller(larger(tiles, kFewGatherTiles), grid.count()), row, kPointsTogether};
   }
-  PointLayout sums() const { return {source().rows, kGatherColumns}; }
+  SumLayout sums() const { return {source().rows, kGatherColumns}; }
 
   // Columns of the output that are worked on at once.
   std::int64_t group_columns() const {
@@ -49,7 +50,7 @@ struct WinogradPlan {
 };
 
 struct WinogradWork {
-  Unit* weights = nullptr;   // (group_panels, 16, depth, kTileColumns)
+  Unit* weights = nullptr;   // (group_panels, WeightLayout)
   float* buffers = nullptr;  // (threads, buffer_elements)
   Bytes bytes = 0;
 };
@@ -91,7 +92,7 @@ struct TapRows {
 // G w G^T for the source channels of one unit, of which `channels` exist.
 template <typename W>
 void transform_weight_row(const TapRows<W>& taps, std::int64_t channels, std::int64_t columns, Unit* to,
-                          std::int64_t point) noexcept {
+                          const WeightLayout& layout) noexcept {
   each_vector(0, columns, [&](std::int64_t n, auto lanes) {
     Vec made[kUnitElements][kWinogradTaps][4] = {};
 #pragma GCC unroll 2
@@ -110,7 +111,7 @@ void transform_weight_row(const TapRows<W>& taps, std::int64_t channels, std::in
       for (int c = 0; c < kUnitElements; ++c) transform_weights(points[c], made[c][0][j], made[c][1][j], made[c][2][j]);
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i)
-        store(to + (4 * i + j) * point + n, join(points[0][i], points[kUnitElements - 1][i]), lanes);
+        store(to + layout.point(i, j) + n, join(points[0][i], points[kUnitElements - 1][i]), lanes);
     }
   });
 }
@@ -135,9 +136,9 @@ void transpose_to_f32(float* to, std::int64_t to_row, const W* from, std::int64_
 
 template <typename W>
 void transform_weight_rows(TapRows<W> taps, std::int64_t channels, std::int64_t columns, Unit* to,
-                           std::int64_t point) noexcept {
-  for (std::int64_t c = 0; c < channels; c += kUnitElements, to += kTileColumns) {
-    transform_weight_row(taps, smaller(kUnitElements, channels - c), columns, to, point);
+                           const WeightLayout& layout) noexcept {
+  for (std::int64_t c = 0; c < channels; c += kUnitElements, to += layout.unit()) {
+    transform_weight_row(taps, smaller(kUnitElements, channels - c), columns, to, layout);
     taps.data += kUnitElements * taps.row;
   }
 }
@@ -147,12 +148,13 @@ void transform_weight_rows(TapRows<W> taps, std::int64_t channels, std::int64_t 
 template <typename W>
 void transform_panel(const WinogradPlan& plan, const W* w, std::int64_t panel, Range channels, Unit* to) noexcept {
   const std::int64_t columns = plan.panel_columns(panel), first = panel * kTileColumns;
-  const std::int64_t count = channels.end - channels.begin, point = plan.depth() * kTileColumns;
-  to += channels.begin / kUnitElements * kTileColumns;
+  const std::int64_t count = channels.end - channels.begin;
+  const WeightLayout layout = {plan.depth()};
+  to += channels.begin / kUnitElements * layout.unit();
   if (!plan.is_backward) {
     const TapRows<W> taps = {w + channels.begin * plan.out_channels + first, plan.source_channels * plan.out_channels,
                              plan.out_channels};
-    return transform_weight_rows(taps, count, columns, to, point);
+    return transform_weight_rows(taps, count, columns, to, layout);
   }
   alignas(64) float turned[kWinogradTaps * kWinogradTaps * kLanes * kTileColumns];
   const TapRows<float> taps = {turned, kLanes * kTileColumns, kTileColumns};
@@ -161,7 +163,7 @@ void transform_panel(const WinogradPlan& plan, const W* w, std::int64_t panel, R
     const W* from = w + (tap * plan.out_channels + first) * plan.source_channels + channels.begin;
     transpose_to_f32(turned + (kLast - tap) * taps.tap, taps.row, from, plan.source_channels, columns, count);
   }
-  transform_weight_rows(taps, count, columns, to, point);
+  transform_weight_rows(taps, count, columns, to, layout);
 }
 
 template <typename W>
@@ -194,8 +196,8 @@ struct TileRows {
 template <typename Lanes>
 THIMBLE_INLINE void finish_run(const WinogradPlan& plan, const TensorView& out, const Ending& ending,
                                const TileRun& run, std::int64_t column, Lanes lanes, const float* sums,
-                               const PointLayout& layout) {
-  const std::int64_t point = layout.point(), sums_row = layout.row, step = plan.out_channels;
+                               const SumLayout& layout) {
+  const std::int64_t step = plan.out_channels;
   const bool has_bias = ending.bias != nullptr, has_addend = ending.addend != nullptr;
   const Activation activation = ending.activation;
   Vec bias = zero();
@@ -206,19 +208,19 @@ THIMBLE_INLINE void finish_run(const WinogradPlan& plan, const TensorView& out, 
   TileRows<UnitElement> to(plan, run, column, out.as<UnitElement>());
   TileRows<const UnitElement> addend(plan, run, column, has_addend ? ending.addend->as<const UnitElement>() : nullptr);
   const std::int64_t width = plan.grid.width - run.column * kWinogradOut;  // of what lies from the run on
-  for (std::int64_t tile = 0; tile < run.count; ++tile, sums += sums_row) {
-    Vec made[4][2];
+  for (std::int64_t tile = 0; tile < run.count; ++tile, sums += layout.row) {
+    Vec made[kSumsOfRow][2];
 #pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) {
-      const float* from = sums + j * point;
-      gather_outputs(made[j], load(from), load(from + 4 * point), load(from + 8 * point), load(from + 12 * point));
+    for (int j = 0; j < kSumsOfRow; ++j) {
+      const auto row = [&](int i) { return load(sums + (i * kSumsOfRow + j) * layout.point()); };
+      gather_outputs(made[j], row(0), row(1), row(2), row(3));
     }
     const bool is_whole = tile * kWinogradOut + 1 < width;
 #pragma GCC unroll 2
     for (int i = 0; i < kWinogradOut; ++i) {
       if (to.row[i] == nullptr) break;
       Vec outs[2];
-      gather_outputs(outs, made[0][i], made[1][i], made[2][i], made[3][i]);
+      end_row(outs, made, i);
 #pragma GCC unroll 2
       for (int j = 0; j < kWinogradOut; ++j) {
         if (j > 0 && !is_whole) break;
@@ -244,20 +246,10 @@ inline void fetch_outputs(const WinogradPlan& plan, const TensorView& out, const
 // One panel of a block of tiles whose source is transformed.
 inline void gather_tiles(const WinogradPlan& plan, const GatherCall& what, Range tiles, std::int64_t panel,
                          const Unit* source, const Unit* weights, float* sums, FetchQueue& ahead) noexcept {
-  const PointLayout from = plan.source(), to = plan.sums();
+  const SumLayout to = plan.sums();
   const std::int64_t columns = plan.panel_columns(panel), first = panel * kTileColumns;
   for_runs(plan.grid, tiles, [&](const TileRun& run) { fetch_outputs(plan, what.call.out[0], run, first); });
-  TileWork t;
-  t.a_row = from.row;
-  t.count = plan.depth();
-  t.b_next = kTileColumns;
-  t.c_row = to.row;
-  for (int point = 0; point < kWinogradPoints; ++point) {
-    t.a = source + point * from.point();
-    t.b = weights + point * plan.depth() * kTileColumns;
-    t.c = sums + point * to.point();
-    run_tiles<Unit, false>(t, tiles.end - tiles.begin, columns, {&ahead, 1});
-  }
+  multiply_points({source, plan.source(), weights, {plan.depth()}, sums, to}, tiles.end - tiles.begin, columns, ahead);
   for_runs(plan.grid, tiles, [&](const TileRun& run) {
     each_vector(0, columns, [&](std::int64_t n, auto lanes) {
       finish_run(plan, what.call.out[0], what.ending, run, first + n, lanes, sums + run.place * to.row + n, to);

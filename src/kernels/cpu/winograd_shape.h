@@ -33,7 +33,7 @@ inline std::string refuse_winograd_types(const KernelQuery& q, const Type& sourc
 struct WinogradGain {
   std::int64_t least_percent = 0, least_pairs = 0;
 };
-constexpr WinogradGain kGatherGain = {150, kHasPairs ? 32 * 32 : 16 * 16}, kGradientGain = {140, 16 * 32};
+constexpr WinogradGain kGatherGain = {150, 16 * 16}, kGradientGain = {140, 16 * 32};
 
 inline std::string refuse_winograd_shape(const ConvShape& s, const WinogradGain& gain) {
   if (s.kernel_height != 3 || s.kernel_width != 3 || s.stride != 1 || s.padding != 1 || s.dilation != 1)

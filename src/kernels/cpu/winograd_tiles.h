@@ -39,15 +39,20 @@ void for_runs(const WinogradGrid& grid, Range tiles, Body&& body) {
   }
 }
 
-// Units (16, rows, row): a few between points keep them from falling on one set of the cache.
+// Units (16, rows, row), or, where some points lie together, those of every unit side by side: (16 / together, rows,
+// row, together). A few units between them keep them from falling on one set of the cache.
 struct PointLayout {
-  std::int64_t rows = 0, row = 0;
+  std::int64_t rows = 0, row = 0, together = 1;
 
-  std::int64_t point() const { return rows * row + kPointGap; }
-  std::int64_t elements() const { return kWinogradPoints * point(); }
+  std::int64_t tile() const { return row * together; }              // from one to the next
+  std::int64_t point() const { return rows * tile() + kPointGap; }  // or from those that lie together to the next
+  std::int64_t elements() const { return kWinogradPoints / together * point(); }
 
   static constexpr std::int64_t kPointGap = 16;
 };
+
+// Pairs of channels are broadcast four points at a time.
+constexpr std::int64_t kPointsTogether = kHasPairs ? 4 : 1;
 
 // What the products sum over: where units are pairs, they are of neighbours in it.
 enum class SumsOver : std::uint8_t { channels, tiles };
@@ -57,7 +62,7 @@ template <SumsOver kOver, typename Lanes>
 class PointWriter {
  public:
   PointWriter(Unit* data, const PointLayout& layout, std::int64_t tiles, std::int64_t channel, Lanes lanes)
-      : data_(data), row_(layout.row), point_(layout.point()), tiles_(tiles), channel_(channel), lanes_(lanes) {}
+      : data_(data), row_(layout.tile()), point_(layout.point()), tiles_(tiles), channel_(channel), lanes_(lanes) {}
 
   // Where tiles are summed over, two that share a unit are written at once.
   static constexpr bool kJoinsTiles = kHasPairs && kOver == SumsOver::tiles;
@@ -68,8 +73,7 @@ class PointWriter {
     if constexpr (kJoinsTiles) {
       write_half(tile, points);
     } else if constexpr (kHasPairs) {
-      write_rows(reinterpret_cast<UnitElement*>(data_ + tile * row_) + channel_, point_ * kUnitElements, whole(lanes_),
-                 points);
+      write_together(data_ + tile * row_ + channel_ / kUnitElements * kPointsTogether, points);
     } else {
       write_rows(data_ + tile * row_ + channel_, point_, lanes_, points);
     }
@@ -92,10 +96,6 @@ class PointWriter {
   }
 
  private:
-  // The last pair of channels is whole: lanes beyond them are zero.
-  static AllLanes whole(AllLanes lanes) { return lanes; }
-  static FirstLanes whole(FirstLanes lanes) { return {static_cast<int>(units_of(lanes.count) * kUnitElements)}; }
-
   template <typename T, typename SomeLanes, typename Points>
   [[gnu::always_inline]] static void write_rows(T* to, std::int64_t point, SomeLanes lanes, Points&& points) {
 #pragma GCC unroll 4
@@ -104,6 +104,19 @@ class PointWriter {
       points(made, i);
 #pragma GCC unroll 4
       for (int j = 0; j < 4; ++j) store(to + j * point, made[j], lanes);
+    }
+  }
+
+  // Rows hold whole vectors: lanes beyond the channels are zero.
+  template <typename Points>
+  [[gnu::always_inline]] void write_together(Unit* to, Points&& points) const {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i, to += point_) {
+      Vec made[4], units[2];
+      points(made, i);
+      join_four(units, made);
+      store(to, units[0]);
+      store(to + kLanes, units[1]);
     }
   }
 

@@ -1,0 +1,155 @@
+// Products of transformed tiles with transformed weights, point by point. Where units are pairs, the four points of a
+// row are multiplied at once, seven tiles of them in as many registers as fourteen tiles of one point take with twice
+// the columns, and what leaves the registers is two sums of those points, not four.
+#pragma once
+
+#include "kernels/cpu/winograd_tiles.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+constexpr int kSumsOfRow = kHasPairs ? 2 : 4;  // that are left of a row's four points
+
+// Transformed weights of a panel of columns: (16, units, kTileColumns) or, of points that lie together,
+// (4, units, 4, kTileColumns).
+struct WeightLayout {
+  std::int64_t units = 0;
+
+  std::int64_t unit() const { return kPointsTogether * kTileColumns; }
+  std::int64_t row() const { return 4 * units * kTileColumns; }
+  std::int64_t point(int i, int j) const {
+    return i * row() + j * (kPointsTogether > 1 ? kTileColumns : units * kTileColumns);
+  }
+};
+
+// Sums (4, kSumsOfRow, rows, row), a few apart as points are.
+struct SumLayout {
+  std::int64_t rows = 0, row = 0;
+
+  std::int64_t point() const { return rows * row + PointLayout::kPointGap; }
+  std::int64_t elements() const { return 4 * kSumsOfRow * point(); }
+};
+
+struct PointProducts {
+  const Unit* source;
+  PointLayout from;
+  const Unit* weights;
+  WeightLayout panel;
+  float* sums;
+  SumLayout to;
+};
+
+// What is left to do for row i of a tile's outputs once columns are gathered.
+THIMBLE_INLINE void end_row(Vec (&outs)[2], const Vec (&made)[4][2], int i) {
+  gather_outputs(outs, made[0][i], made[1][i], made[2][i], made[3][i]);
+}
+THIMBLE_INLINE void end_row(Vec (&outs)[2], const Vec (&made)[2][2], int i) {
+  outs[0] = made[0][i];
+  outs[1] = made[1][i];
+}
+
+// A row of points of a few tiles and one vector of columns.
+struct RowWork {
+  const Unit* source = nullptr;
+  std::int64_t tile = 0;  // from one to the next
+  const Unit* weights = nullptr;
+  std::int64_t units = 0;
+  float* sums = nullptr;
+  std::int64_t sums_row = 0, sums_point = 0;
+  int lanes = kLanes;
+  const std::byte* ahead = nullptr;  // fetched meanwhile, a line a unit
+  std::int64_t ahead_step = 0;
+};
+
+template <int kTiles, typename Lanes>
+THIMBLE_INLINE void multiply_row(const RowWork& w, Lanes lanes) {
+  Vec sums[4][kTiles];
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+#pragma GCC unroll 8
+    for (int t = 0; t < kTiles; ++t) sums[j][t] = zero();
+  }
+  const Unit* tile[kTiles];
+#pragma GCC unroll 8
+  for (int t = 0; t < kTiles; ++t) tile[t] = w.source + t * w.tile;
+  const Unit* weights = w.weights;
+  const std::byte* ahead = w.ahead;
+  for (std::int64_t at = 0; at < 4 * w.units; at += 4, weights += 4 * kTileColumns, ahead += w.ahead_step) {
+    __builtin_prefetch(ahead, 0, 2);
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      const Vec row = load(weights + j * kTileColumns, lanes);
+#pragma GCC unroll 8
+      for (int t = 0; t < kTiles; ++t) sums[j][t] = multiply_add(broadcast(tile[t][at + j]), row, sums[j][t]);
+    }
+  }
+  float* to = w.sums;
+#pragma GCC unroll 8
+  for (int t = 0; t < kTiles; ++t, to += w.sums_row) {
+    Vec left[2];
+    gather_outputs(left, sums[0][t], sums[1][t], sums[2][t], sums[3][t]);
+    store(to, left[0]);
+    store(to + w.sums_point, left[1]);
+  }
+}
+
+template <int kTiles>
+void multiply_row(const RowWork& w) noexcept {
+  if (w.lanes == kLanes) {
+    multiply_row<kTiles>(w, AllLanes{});
+  } else {
+    multiply_row<kTiles>(w, FirstLanes{w.lanes});
+  }
+}
+
+constexpr int kRowTiles = 7;
+
+template <int... kCount>
+THIMBLE_INLINE void multiply_row(std::integer_sequence<int, kCount...>, const RowWork& w, std::int64_t tiles) {
+  using Function = void (*)(const RowWork&) noexcept;
+  static constexpr Function kOf[] = {multiply_row<kCount + 1>...};
+  kOf[tiles - 1](w);
+}
+
+// Four points at once.
+inline void multiply_rows(const PointProducts& p, std::int64_t tiles, std::int64_t columns, FetchQueue& queue) {
+  RowWork w;
+  w.tile = p.from.tile();
+  w.units = p.panel.units;
+  w.sums_row = p.to.row;
+  w.sums_point = p.to.point();
+  for (int i = 0; i < 4; ++i) {
+    for_tiles(tiles, kRowTiles, [&](std::int64_t begin, std::int64_t end) {
+      w.source = p.source + i * p.from.point() + begin * p.from.tile();
+      for (std::int64_t n = 0; n < columns; n += kLanes) {
+        w.weights = p.weights + p.panel.point(i, 0) + n;
+        w.sums = p.sums + i * kSumsOfRow * p.to.point() + begin * p.to.row + n;
+        w.lanes = static_cast<int>(smaller(kLanes, columns - n));
+        const std::byte* ahead = queue.take(w.units);
+        w.ahead = ahead == nullptr ? reinterpret_cast<const std::byte*>(w.source) : ahead;
+        w.ahead_step = ahead == nullptr ? 0 : queue.row;
+        multiply_row(std::make_integer_sequence<int, kRowTiles>{}, w, end - begin);
+      }
+    });
+  }
+}
+
+// One panel of a block of tiles.
+inline void multiply_points(const PointProducts& p, std::int64_t tiles, std::int64_t columns, FetchQueue& queue) {
+  if constexpr (kHasPairs) return multiply_rows(p, tiles, columns, queue);
+  TileWork t;
+  t.a_row = p.from.row;
+  t.count = p.panel.units;
+  t.b_next = kTileColumns;
+  t.c_row = p.to.row;
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j < 4; ++j) {
+      const int point = 4 * i + j;
+      t.a = p.source + point * p.from.point();
+      t.b = p.weights + p.panel.point(i, j);
+      t.c = p.sums + point * p.to.point();
+      run_tiles<Unit, false>(t, tiles, columns, {&queue, 1});
+    }
+  }
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA

@@ -1,11 +1,9 @@
 // Our half of bench/vs_pytorch: a network's training step on resident random data, run a few iterations at a time on
 // demand.
 //   thimble_bench_throughput NETWORK[@SIZE] BATCH f32|bf16 THREADS [MIB]
-// MIB is a budget for the whole process; without it nothing is bounded.
+// MIB is a budget for the whole process, which asks of the system what the program does; without it nothing is bounded.
 // Answers one line of JSON to each line of standard input: "run N" with the seconds of N iterations, "memory" with the
 // most that was ever resident. Says "ready" first.
-#include <malloc.h>
-
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "cli/process.h"
 #include "compile/compile.h"
 #include "compile/phases.h"
 #include "ops/table.h"
@@ -78,7 +77,7 @@ class Bench {
     }
     const std::vector<TensorSpec> tensors = std::move(compiled.tensors);
     compiled = {};
-    malloc_trim(0);
+    cli::release_idle_memory();
     arena_.touch();
     fill_state(program_, tensors);
   }
@@ -151,10 +150,11 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: thimble_bench_throughput NETWORK[@SIZE] BATCH f32|bf16 THREADS [MIB]\n");
     return 1;
   }
+  thimble::cli::prepare_process();
   try {
     auto request = thimble::make_request(argv[1], std::atoll(argv[2]), argv[3], std::atoi(argv[4]));
     if (argc == 6) request.memory = std::atoll(argv[5]) << 20;
-    auto result = thimble::compile(request, thimble::op_table(), thimble::cpu_kernels());
+    auto result = thimble::compile_apart(request, thimble::op_table(), thimble::cpu_kernels());
     thimble::require(result.compiled.has_value(), "throughput: found a budget of ", argv[argc - 1], " MiB, wanted ",
                      result.smallest_memory, " B or more");
     thimble::Bench(request, std::move(*result.compiled)).serve();

@@ -8,6 +8,8 @@ set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
 
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES THIMBLE_AARCH64_LIBRARIES)
 set(CMAKE_FIND_ROOT_PATH ${THIMBLE_AARCH64_LIBRARIES} /usr/aarch64-linux-gnu)
+# Headers that differ between kinds of machine: the compiler knows the folder of its own system only.
+set(CMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES ${THIMBLE_AARCH64_LIBRARIES}/usr/include/aarch64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 # What is made of headers alone is taken from this system.

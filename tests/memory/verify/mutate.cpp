@@ -356,7 +356,7 @@ constexpr Mutation kMutations[] = {{"input moved", move_input},
 std::span<const Mutation> mutations() {
   static const std::vector<Mutation> kAll = [] {
     std::vector<Mutation> all(std::begin(kMutations), std::end(kMutations));
-    all.insert(all.end(), transfer_mutations().begin(), transfer_mutations().end());
+    for (const Mutation& mutation : transfer_mutations()) all.push_back(mutation);
     return all;
   }();
   return kAll;

@@ -59,7 +59,7 @@ class Compiler {
   void consider(std::int64_t size) {
     const auto stages = std::make_shared<Stages>(request_, size, ops_, kernels_);
     const Fronts::Front front = fronts_.of(*stages);
-    const ReserveFacts least = stages->least_facts(front.points.back().arena_bytes());
+    const ReserveFacts least = stages->least_facts({}, front.points.back().arena_bytes());
     for (const NamedPoint& point : front.points) {
       if (!may_fit(with_arena(least, point)) || !may_fit(stages->least_facts(point.choice, point.arena_bytes())))
         continue;

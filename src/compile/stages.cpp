@@ -47,6 +47,12 @@ Bytes persistent_bytes_of(const Graph& graph) {
   return bytes;
 }
 
+// Without transfers.
+PhaseSchedule schedule_of(const Scheduler& scheduler, const NamedHolding& holding) {
+  const bool trains = scheduler.selected().training.phase.trains;
+  return scheduler.make(trains ? holding_for(scheduler, holding) : Holding{scheduler.keep_all()});
+}
+
 }  // namespace
 
 bool is_batch_coupled(const Graph& graph) {
@@ -205,15 +211,10 @@ bool NamedChoice::spills() const {
                                        [](const NamedHolding::NamedMode& entry) { return entry.mode == Keep::spill; });
 }
 
-PhaseSchedule Stages::schedule_of(const Scheduler& scheduler, const NamedChoice& choice) const {
-  const bool trains = scheduler.selected().training.phase.trains;
-  return scheduler.make(trains ? holding_for(scheduler, choice.holding) : Holding{scheduler.keep_all()});
-}
-
 Stages::Planned Stages::plan(const NamedChoice& choice, const std::string& strategy) const {
   std::vector<PhaseSchedule> schedules;
   for (const auto& scheduler : schedulers_) {
-    schedules.push_back(schedule_of(*scheduler, choice));
+    schedules.push_back(schedule_of(*scheduler, choice.holding));
     add_transfers(scheduler->selected(), on(*scheduler, choice), schedules.back());
   }
   std::vector<ScheduledPhase> phases;
@@ -232,18 +233,11 @@ Stages::Planned Stages::plan(const NamedChoice& choice, const std::string& strat
   return planned;
 }
 
-ReserveFacts Stages::least_facts(Bytes arena) const {
-  ReserveFacts facts = facts_of(arena);
-  for (const auto& scheduler : schedulers_)
-    facts.step_count += static_cast<std::int64_t>(scheduler->make(Holding{scheduler->keep_all()}).steps.size());
-  return facts;
-}
-
 ReserveFacts Stages::least_facts(const NamedChoice& choice, Bytes arena) const {
   ReserveFacts facts = facts_of(arena);
   facts.has_spill_file = choice.spills();
   for (const auto& scheduler : schedulers_)
-    facts.step_count += static_cast<std::int64_t>(schedule_of(*scheduler, choice).steps.size());
+    facts.step_count += static_cast<std::int64_t>(schedule_of(*scheduler, choice.holding).steps.size());
   return facts;
 }
 

@@ -67,9 +67,8 @@ class Stages {
     Reserve reserve;
   };
   Planned plan(const NamedChoice& choice, const std::string& strategy) const;
-  // What the reserve of every plan with such an arena, or a larger one, has to cover.
-  ReserveFacts least_facts(Bytes arena) const;
-  // The same for the plans of one choice, whose steps are counted: dearer than that, and much cheaper than a plan.
+  // What the reserve of every plan of a choice with such an arena, or a larger one, has to cover; of an empty choice,
+  // which recomputes nothing, that of every choice. Steps are counted, which is much cheaper than a plan.
   ReserveFacts least_facts(const NamedChoice& choice, Bytes arena) const;
 
   void verify(const PlanSet& plans) const;  // InternalError if a plan does not do what its phase demands
@@ -95,8 +94,7 @@ class Stages {
   void build_forward(std::int64_t samples, Mode mode);
   void add_phase(const Phase& phase);
   Offload on(const Scheduler& scheduler, const NamedChoice& choice) const;
-  PhaseSchedule schedule_of(const Scheduler& scheduler, const NamedChoice& choice) const;  // without transfers
-  ReserveFacts facts_of(Bytes arena) const;                                                // without steps and spill
+  ReserveFacts facts_of(Bytes arena) const;  // without steps and spill
   PointSummary summary_of(const PlanSet& plans, const std::string& strategy) const;
 
   const CompileRequest& request_;

@@ -7,7 +7,7 @@
 
 namespace thimble {
 
-enum class Isa : std::uint8_t { generic, avx2, avx512, avx512_bf16, neon };
+enum class Isa : std::uint8_t { generic, avx2, avx512, avx512_bf16, amx_bf16, neon };
 
 // Whether machines of `isa` run what was made for `other`: generic on all, and on x86 each set includes those before
 // it.
@@ -17,7 +17,7 @@ bool includes(Isa isa, Isa other);
 #if defined(__aarch64__)
 constexpr Isa kLargestIsa = Isa::neon;
 #else
-constexpr Isa kLargestIsa = Isa::avx512_bf16;
+constexpr Isa kLargestIsa = Isa::amx_bf16;
 #endif
 
 Isa detect_isa();

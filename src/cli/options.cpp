@@ -109,7 +109,7 @@ constexpr OptionDef kOptions[] = {
     {"keep", integer, "N", "checkpoints to keep (default 2)", kTrainAndPlan, run, 1},
 
     {"threads", integer, "N", "threads (default: all cores this process may use)", kCompiling, machine, 1, 1025},
-    {"isa", word, "generic|avx2|avx512|avx512_bf16|neon",
+    {"isa", word, "generic|avx2|avx512|avx512_bf16|amx_bf16|neon",
      "highest instruction set for kernels (default: this machine's)", kCompiling, machine},
     {"cost", word, "model|measured",
      "where the search has its times from. model: arithmetic and bytes; measured: what 'thimble bench' kept for this "

@@ -65,9 +65,9 @@ class Works {
     const auto [known, is_new] = by_use_.emplace(use, list_.size());
     if (is_new) {
       const NodeCost cost = cost_of(selected.graph(), id, {});
-      const bool has_pairs = choice.kernel != nullptr && choice.kernel->isa == Isa::avx512_bf16;
       list_.push_back({std::string(node.op->name), std::string(kernel_name(choice)), std::move(use), shape_text(types),
-                       has_pairs ? Products::bf16_pairs : Products::f32, cost.flops, cost.bytes, choice.seconds});
+                       products_of(choice.kernel == nullptr ? Isa::generic : choice.kernel->isa), cost.flops,
+                       cost.bytes, choice.seconds});
     }
     return known->second;
   }

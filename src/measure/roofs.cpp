@@ -72,6 +72,36 @@ __attribute__((target("avx512f,avx512bf16"))) float dot_bf16(std::int64_t turns,
   return result;
 }
 
+// Four sums in turn, as kernels hold them.
+float multiply_matrices(std::int64_t turns, float factor, float term) {
+  struct alignas(64) Shapes {
+    std::uint8_t palette = 1, first_row = 0, reserved[14] = {};
+    std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64};
+    std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16};
+  };
+  const Shapes shapes;
+  alignas(64) float block[16][16];
+  for (auto& row : block) std::fill_n(row, 16, factor);  // the upper half of each is a bf16, the lower zero
+  asm volatile(
+      "ldtilecfg %0\n\t"
+      "tileloadd (%1,%2,1), %%tmm4\n\t"
+      "tileloadd (%1,%2,1), %%tmm5\n\t"
+      "tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" ::"m"(shapes),
+      "r"(block), "r"(64L)
+      : "memory");
+  static_assert(kChains == 12);
+  for (std::int64_t turn = 0; turn < turns; ++turn) {
+#pragma GCC unroll 3
+    for (int chain = 0; chain < kChains; chain += 4) {
+      asm volatile(
+          "tdpbf16ps %tmm5, %tmm4, %tmm0\n\ttdpbf16ps %tmm5, %tmm4, %tmm1\n\t"
+          "tdpbf16ps %tmm5, %tmm4, %tmm2\n\ttdpbf16ps %tmm5, %tmm4, %tmm3");
+    }
+  }
+  asm volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilerelease" ::"r"(block), "r"(64L) : "memory");
+  return block[0][0] + term;
+}
+
 __attribute__((target("avx2,fma"))) float multiply_add_avx2(std::int64_t turns, float factor, float term) {
   const __m256 a = _mm256_set1_ps(factor), b = _mm256_set1_ps(term);
   __m256 sums[kChains];
@@ -101,7 +131,8 @@ float multiply_add_generic(std::int64_t turns, float factor, float term) {
 Arithmetic multiply_add_for(Isa isa) {
   switch (isa) {
     case Isa::avx512:
-    case Isa::avx512_bf16: return {multiply_add_avx512, 2 * 16};
+    case Isa::avx512_bf16:
+    case Isa::amx_bf16: return {multiply_add_avx512, 2 * 16};
     case Isa::avx2: return {multiply_add_avx2, 2 * 8};
     case Isa::generic:
     case Isa::neon: break;
@@ -110,8 +141,13 @@ Arithmetic multiply_add_for(Isa isa) {
 }
 
 std::optional<Arithmetic> bf16_for(Isa isa) {
-  if (isa != Isa::avx512_bf16) return std::nullopt;
+  if (!includes(isa, Isa::avx512_bf16)) return std::nullopt;
   return Arithmetic{dot_bf16, 2 * 32};
+}
+
+std::optional<Arithmetic> matrices_for(Isa isa) {
+  if (isa != Isa::amx_bf16) return std::nullopt;
+  return Arithmetic{multiply_matrices, 2.0 * 16 * 16 * 32};
 }
 
 // Past the cache: no line is read only to be written over.
@@ -156,6 +192,7 @@ Arithmetic multiply_add_for(Isa isa) {
 Arithmetic multiply_add_for(Isa) { return {multiply_add_generic, 2}; }
 #endif
 std::optional<Arithmetic> bf16_for(Isa) { return std::nullopt; }
+std::optional<Arithmetic> matrices_for(Isa) { return std::nullopt; }
 
 #endif
 
@@ -208,6 +245,8 @@ Roofs measure_roofs(const Target& target) {
   roofs.cache_bytes = last_level_cache_bytes();
   roofs.flops_per_second = flops_per_second(multiply_add_for(target.isa), target.threads);
   if (const auto bf16 = bf16_for(target.isa)) roofs.bf16_flops_per_second = flops_per_second(*bf16, target.threads);
+  if (const auto matrices = matrices_for(target.isa))
+    roofs.matrix_flops_per_second = flops_per_second(*matrices, target.threads);
   const Bytes wanted = std::max(2 * roofs.cache_bytes, kLeastArray);
   const Bytes array = std::min(wanted, memory_limit_bytes() / kShareOfMemory);
   roofs.bytes_per_second = bytes_per_second(round_up(array, kMiB), target.threads);
@@ -216,7 +255,10 @@ Roofs measure_roofs(const Target& target) {
 
 double roof_seconds(const Roofs& roofs, Products products, double flops, double bytes) {
   const double f32 = roofs.flops_per_second;
-  const double rate = products == Products::bf16_pairs ? roofs.bf16_flops_per_second.value_or(f32) : f32;
+  const std::optional<double> narrow = products == Products::bf16_pairs      ? roofs.bf16_flops_per_second
+                                       : products == Products::bf16_matrices ? roofs.matrix_flops_per_second
+                                                                             : std::nullopt;
+  const double rate = narrow.value_or(f32);
   return std::max(flops / rate, bytes / roofs.bytes_per_second);
 }
 

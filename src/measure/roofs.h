@@ -10,18 +10,25 @@
 namespace thimble {
 
 struct Roofs {
-  double flops_per_second = 0;                       // f32 multiply-adds, each counted as two
-  std::optional<double> bf16_flops_per_second = {};  // dot products of bf16; none: the machine has no such thing
-  double bytes_per_second = 0;                       // read and written, far beyond the cache
-  Bytes cache_bytes = 0;                             // of the last level; 0: unknown
+  double flops_per_second = 0;                         // f32 multiply-adds, each counted as two
+  std::optional<double> bf16_flops_per_second = {};    // dot products of bf16; none: the machine has no such thing
+  std::optional<double> matrix_flops_per_second = {};  // products of matrices of bf16, likewise
+  double bytes_per_second = 0;                         // read and written, far beyond the cache
+  Bytes cache_bytes = 0;                               // of the last level; 0: unknown
 };
 
 // With all threads of the target, and no wider vectors than its kernels have. Takes some tenths of a second, and for
 // that time twice the last-level cache or 64 MiB, twice.
 Roofs measure_roofs(const Target& target);
 
-// What a kernel multiplies: f32, however it stores, or pairs of bf16.
-enum class Products { f32, bf16_pairs };
+// What a kernel multiplies: f32, however it stores, pairs of bf16, or matrices of it.
+enum class Products { f32, bf16_pairs, bf16_matrices };
+
+inline Products products_of(Isa isa) {
+  return isa == Isa::amx_bf16      ? Products::bf16_matrices
+         : isa == Isa::avx512_bf16 ? Products::bf16_pairs
+                                   : Products::f32;
+}
 
 // The longer of arithmetic and traffic, since the two can overlap.
 double roof_seconds(const Roofs& roofs, Products products, double flops, double bytes);

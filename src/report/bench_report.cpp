@@ -30,6 +30,8 @@ void print_roofs(std::FILE* out, const Roofs& roofs) {
   std::fprintf(out, "Roofs, measured: %.0f GFLOP/s in f32", roofs.flops_per_second / 1e9);
   if (roofs.bf16_flops_per_second)
     std::fprintf(out, " (dot products of bf16: %.0f)", *roofs.bf16_flops_per_second / 1e9);
+  if (roofs.matrix_flops_per_second)
+    std::fprintf(out, " (matrices of bf16: %.0f)", *roofs.matrix_flops_per_second / 1e9);
   std::fprintf(out, ", %.1f GB/s of memory", roofs.bytes_per_second / 1e9);
   if (roofs.cache_bytes > 0) std::fprintf(out, "; last-level cache %s", to_mib(roofs.cache_bytes).c_str());
   std::fprintf(out, "\n");
@@ -130,6 +132,8 @@ void write_bench_fields(JsonWriter& json, const BenchFacts& facts, const BenchFi
   json.number("flops_per_second", figures.roofs.flops_per_second);
   const auto bf16 = figures.roofs.bf16_flops_per_second;
   bf16 ? json.number("bf16_flops_per_second", *bf16) : json.null("bf16_flops_per_second");
+  const auto matrices = figures.roofs.matrix_flops_per_second;
+  matrices ? json.number("matrix_flops_per_second", *matrices) : json.null("matrix_flops_per_second");
   json.number("bytes_per_second", figures.roofs.bytes_per_second);
   json.integer("cache_bytes", figures.roofs.cache_bytes);
   json.end_object();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/isa.h"
+#include "base/matrix_registers.h"
 
 namespace thimble {
 namespace {
@@ -88,14 +89,20 @@ TEST(PartOf, PiecesAreContiguousAndNearlyEqual) {
 }
 
 TEST(Isa, NamesReadBack) {
-  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::neon})
+  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx_bf16, Isa::neon})
     EXPECT_EQ(isa_from_name(name_of(isa)), isa);
   EXPECT_EQ(isa_from_name("sse9"), std::nullopt);
   EXPECT_EQ(detect_isa(), detect_isa());
 }
 
+// Faults, on most machines, and lives.
+TEST(Isa, MatrixRegistersAreTriedWithoutHarm) {
+  EXPECT_TRUE(has_matrix_registers() || !try_matrix_registers());
+  EXPECT_EQ(has_matrix_registers() && includes(detect_isa(), Isa::avx512_bf16), detect_isa() == Isa::amx_bf16);
+}
+
 TEST(Isa, IncludesThoseBeforeItOnTheSameArchitecture) {
-  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::neon}) {
+  for (const Isa isa : {Isa::generic, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx_bf16, Isa::neon}) {
     EXPECT_TRUE(includes(isa, isa));
     EXPECT_TRUE(includes(isa, Isa::generic));
     EXPECT_EQ(includes(isa, Isa::neon), isa == Isa::neon);

@@ -117,6 +117,15 @@ TEST(Conv, AgreesForEveryWidthOfTheMap) {
   for (std::int64_t width = 1; width <= 31; ++width) check_all({2, 3, width, 6, 20, 3, 3, 1, 1});
 }
 
+TEST(Conv, AgreesForRowsOfAnyPartOfMatrixRegisters) {
+  for (const std::int64_t width : {1, 2, 15, 16, 17, 31, 32, 33, 65}) {
+    check_all({2, 3, width, 20, 18, 3, 3, 1, 1});
+    check_normalized({3, 2, width, 16, 34, 1, 1, 1, 0}, 0, "relu", DType::bf16);
+  }
+  check_all({4, 6, 5, 64, 32, 3, 3, 1, 1});     // several rows of pixels in one product
+  check_all({2, 5, 9, 32, 48, 3, 3, 1, 2, 2});  // dilated
+}
+
 TEST(Conv, AgreesForOddWindows) {
   check_all({2, 9, 8, 4, 6, 1, 3, 1, 1});
   check_all({2, 9, 8, 4, 6, 4, 2, 2, 1});

@@ -5,6 +5,7 @@
 #include "kernels/support/kernel_cases.h"
 #include "kernels/support/kernel_lookup.h"
 #include "kernels/support/kernel_run.h"
+#include "kernels/support/matrix_emulator.h"
 #include "kernels/support/pair_products.h"
 
 namespace thimble::testing {
@@ -32,7 +33,7 @@ struct Tested {
 std::vector<Tested> runnable_kernels() {
   std::vector<Tested> tested;
   for (const Kernel* kernel : cpu_kernels()) {
-    if (includes(detect_isa(), kernel->isa)) tested.push_back({kernel, find_op(op_table(), kernel->op)});
+    if (includes(tested_isa(), kernel->isa)) tested.push_back({kernel, find_op(op_table(), kernel->op)});
   }
   return tested;
 }
@@ -50,10 +51,15 @@ class KernelTest : public ::testing::TestWithParam<Tested> {
     return kernel().refuse(query_of(c, out, threads)).empty();
   }
 
+  std::vector<OpCase> all_cases() const {
+    if (!has_fallback(kernel())) return kernel_cases(*GetParam().op);
+    return kernel_cases(*GetParam().op, kernel().isa == Isa::amx_bf16 ? kMatrixExamples : kConvExamples);
+  }
+
   // Calls body(case, inputs) for every served case.
   template <typename Body>
   void for_served(Body&& body) const {
-    for (const OpCase& example : kernel_cases(*GetParam().op, has_fallback(kernel()))) {
+    for (const OpCase& example : all_cases()) {
       for (const OpCase& c : dtype_variants(example)) {
         if (!serves(c, 1)) continue;
         SCOPED_TRACE(describe(c));
@@ -103,7 +109,7 @@ TEST_P(KernelTest, ServesEveryExampleInF32AndSomeInBf16) {
 // What is refused everywhere would be tested nowhere. Threads must not matter: the tests below ask for one.
 TEST_P(KernelTest, ServesSeveralCasesAtAnyNumberOfThreads) {
   int served = 0;
-  for (const OpCase& example : kernel_cases(*GetParam().op, has_fallback(kernel()))) {
+  for (const OpCase& example : all_cases()) {
     for (const OpCase& c : dtype_variants(example)) {
       served += serves(c, 1) ? 1 : 0;
       for (const int threads : kThreadCounts) EXPECT_EQ(serves(c, threads), serves(c, 1)) << describe(c);

@@ -29,6 +29,13 @@ TEST(Roof, OfPairsIsTheirOwnWhereTheMachineHasThem) {
   roofs.bf16_flops_per_second = 200;
   EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::bf16_pairs, 200, 1), 1);
   EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::bf16_pairs, 200, 30), 3);
+  EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::bf16_matrices, 200, 1), 2);
+  roofs.matrix_flops_per_second = 800;
+  EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::bf16_matrices, 200, 1), 0.25);
+  EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::bf16_pairs, 200, 1), 1);
+  EXPECT_EQ(products_of(Isa::amx_bf16), Products::bf16_matrices);
+  EXPECT_EQ(products_of(Isa::avx512_bf16), Products::bf16_pairs);
+  EXPECT_EQ(products_of(Isa::avx512), Products::f32);
   EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::f32, 200, 1), 2);
 }
 

@@ -17,7 +17,7 @@ Status run(const KernelState& state, const Call& call) noexcept { return run_for
 extern const Kernel def = {.op = "conv2d",
                            .name = "conv2d",
                            .isa = kIsa,
-                           .rank = static_cast<int>(kIsa),
+                           .rank = kUnitRank,
                            .pace = kUnitPace,
                            .refuse = refuse,
                            .workspace = workspace,

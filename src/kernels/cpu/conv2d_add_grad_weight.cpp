@@ -8,7 +8,7 @@ using Gradient = WeightKernel<WeightOperands{.source = 1, .gradient = 2, .adds =
 extern const Kernel def = {.op = "conv2d_add_grad_weight",
                            .name = "conv2d_add_grad_weight",
                            .isa = kIsa,
-                           .rank = static_cast<int>(kIsa),
+                           .rank = kUnitRank,
                            .pace = kUnitPace,
                            .refuse = Gradient::refuse,
                            .workspace = Gradient::workspace,

@@ -42,7 +42,7 @@ Status run(const KernelState& state, const Call& call) noexcept {
 extern const Kernel def = {.op = "conv2d_grad_input",
                            .name = "conv2d_grad_input",
                            .isa = kIsa,
-                           .rank = static_cast<int>(kIsa),
+                           .rank = kUnitRank,
                            .pace = kUnitPace,
                            .refuse = refuse,
                            .workspace = workspace,

@@ -8,7 +8,7 @@ using Gradient = WeightKernel<WeightOperands{.source = 0, .gradient = 1}>;
 extern const Kernel def = {.op = "conv2d_grad_weight",
                            .name = "conv2d_grad_weight",
                            .isa = kIsa,
-                           .rank = static_cast<int>(kIsa),
+                           .rank = kUnitRank,
                            .pace = kUnitPace,
                            .refuse = Gradient::refuse,
                            .workspace = Gradient::workspace,

@@ -146,6 +146,7 @@ struct GatherCall {
 template <typename B, typename PanelOf>
 void gather(const GatherPlan& plan, const GatherCall& what, Range rows, Range panels, float* buffer,
             PanelOf&& panel_of) noexcept {
+  [[maybe_unused]] const TileRegisters registers;
   GatherWork work = {plan, what.call, what.ending, {}, {}};
   BandNorm norm(plan.maker.norm, what.norm, buffer + plan.band_elements());
   const std::int64_t row_count = plan.row_count();

@@ -55,10 +55,10 @@ struct WeightPart {
 };
 
 // A panel of dy for a block of pixels: strides from one pixel, row and image to the next, from the block's first pixel
-// on. Where units are pairs, each holds two pixels of a row.
+// on. Where units are pairs, each holds two pixels of a row. For matrix registers pixels lie side by side.
 struct PanelOfDy {
   const Unit* data = nullptr;
-  std::int64_t pixel = 0, row = 0, image = 0;
+  std::int64_t pixel = 0, row = 0, image = 0, column = 1;
 };
 
 template <typename Y>
@@ -66,17 +66,22 @@ PanelOfDy pack_dy(const WeightPart& part, const BandBlock& block, std::int64_t c
                   float* packed) noexcept {
   const ConvShape& s = part.plan.shape;
   const std::int64_t width = block.columns.end - block.columns.begin, height = block.rows.end - block.rows.begin;
-  const std::int64_t row_units = units_of(width) * kTileColumns;
+  const std::int64_t column_step = kHasMatrices ? block.images * height * units_of(width) : 1;
+  const std::int64_t pixel_step = kHasMatrices ? 1 : kTileColumns, row_units = units_of(width) * pixel_step;
   auto* to = reinterpret_cast<Unit*>(packed);
   for (std::int64_t b = block.first_image; b < block.first_image + block.images; ++b) {
     for (std::int64_t row = block.rows.begin; row < block.rows.end; ++row) {
       const std::int64_t pixel = (b * s.out_height + row) * s.out_width + block.columns.begin;
       const Y* from = part.call.dy.as<const Y>() + pixel * s.out_channels + column;
-      join_rows(to, kTileColumns, from, s.out_channels, width, columns);
+      if constexpr (kHasMatrices) {
+        join_columns(to, column_step, from, s.out_channels, width, columns);
+      } else {
+        join_rows(to, kTileColumns, from, s.out_channels, width, columns);
+      }
       to += row_units;
     }
   }
-  return {reinterpret_cast<const Unit*>(packed), kTileColumns, row_units, height * row_units};
+  return {reinterpret_cast<const Unit*>(packed), pixel_step, row_units, height * row_units, column_step};
 }
 
 inline PanelOfDy make_dy(const WeightPart& part, const BandBlock& block, std::int64_t column,
@@ -139,6 +144,7 @@ inline void add_panel(const WeightPart& part, const BandBlock& block, const Band
   t.b_next = dy.pixel;
   t.b_inner = dy.row;
   t.b_outer = dy.image;
+  t.b_column = dy.column;
   t.outer = block.images;
   t.c = part.sums + first_channel * part.sum_row + column - part.first_column;
   t.c_row = part.sum_row;
@@ -208,6 +214,7 @@ inline void add_block(const WeightPart& part, BandBlock& block, BandNorm& norm, 
 inline void add_part(const WeightPart& part) noexcept {
   const WeightPlan& plan = part.plan;
   const std::int64_t height = plan.shape.out_height, width = plan.shape.out_width;
+  [[maybe_unused]] const TileRegisters registers;
   BandBlock block;
   BandNorm norm(plan.maker.norm, part.call.norm, part.buffer + round_up(plan.copied_elements(), 16));
   for (std::int64_t row = part.rows.begin; row < part.rows.end;) {

@@ -29,7 +29,7 @@ Status run(const KernelState& state, const Call& call) noexcept {
 extern const Kernel def = {.op = "norm_conv2d",
                            .name = "norm_conv2d",
                            .isa = kIsa,
-                           .rank = static_cast<int>(kIsa),
+                           .rank = kUnitRank,
                            .pace = kUnitPace,
                            .refuse = refuse,
                            .workspace = workspace,

@@ -9,7 +9,7 @@ using Gradient = WeightKernel<WeightOperands{.source = 1, .gradient = 6, .normal
 extern const Kernel def = {.op = "norm_conv2d_add_grad_weight",
                            .name = "norm_conv2d_add_grad_weight",
                            .isa = kIsa,
-                           .rank = static_cast<int>(kIsa),
+                           .rank = kUnitRank,
                            .pace = kUnitPace,
                            .refuse = Gradient::refuse,
                            .workspace = Gradient::workspace,

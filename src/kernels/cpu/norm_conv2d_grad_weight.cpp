@@ -8,7 +8,7 @@ using Gradient = WeightKernel<WeightOperands{.source = 0, .gradient = 5, .normal
 extern const Kernel def = {.op = "norm_conv2d_grad_weight",
                            .name = "norm_conv2d_grad_weight",
                            .isa = kIsa,
-                           .rank = static_cast<int>(kIsa),
+                           .rank = kUnitRank,
                            .pace = kUnitPace,
                            .refuse = Gradient::refuse,
                            .workspace = Gradient::workspace,

@@ -38,6 +38,9 @@
 #include "base/bfloat16.h"
 #include "base/isa.h"
 
+#if defined(THIMBLE_ISA_AMX_BF16)
+#define THIMBLE_ISA_AVX512_BF16
+#endif
 #if defined(THIMBLE_ISA_AVX512_BF16)
 #define THIMBLE_ISA_AVX512
 #endif

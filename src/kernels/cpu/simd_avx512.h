@@ -3,7 +3,9 @@
 
 namespace thimble::kernels::THIMBLE_ISA {
 
-#if defined(THIMBLE_ISA_AVX512_BF16)
+#if defined(THIMBLE_ISA_AMX_BF16)
+constexpr Isa kIsa = Isa::amx_bf16;
+#elif defined(THIMBLE_ISA_AVX512_BF16)
 constexpr Isa kIsa = Isa::avx512_bf16;
 #else
 constexpr Isa kIsa = Isa::avx512;

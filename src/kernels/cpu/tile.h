@@ -6,8 +6,13 @@
 #include <utility>
 
 #include "kernels/cpu/tile_work.h"
+#if defined(THIMBLE_ISA_AMX_BF16)
+#include "kernels/cpu/tile_matrix.h"
+#endif
 
 namespace thimble::kernels::THIMBLE_ISA {
+
+#if !defined(THIMBLE_ISA_AMX_BF16)
 
 using TileFunction = void (*)(const TileWork&) noexcept;
 
@@ -141,12 +146,17 @@ THIMBLE_INLINE void run_tile(TileWork& t, std::int64_t rows, std::int64_t column
   find_tile<B, kColumns>(std::make_integer_sequence<int, kTileRows>{}, rows, columns)(t);
 }
 
+// Vector registers are nobody's to let go of.
+struct TileRegisters {};
+
+#endif
+
 // Rows a whole number of pages apart meet in one set of the first cache: of more than its eight ways can hold, each
 // would push out the next.
 THIMBLE_INLINE int most_rows(const TileWork& t) {
   constexpr std::int64_t kPage = 4096;
   constexpr int kRowsOfOneSet = 7;  // beside what else is read
-  const bool meets = t.a_next == 1 && t.a_row * static_cast<std::int64_t>(sizeof(Unit)) % kPage == 0;
+  const bool meets = !kHasMatrices && t.a_next == 1 && t.a_row * static_cast<std::int64_t>(sizeof(Unit)) % kPage == 0;
   return meets && kTileRows > kRowsOfOneSet ? kRowsOfOneSet : kTileRows;
 }
 

@@ -64,8 +64,9 @@ THIMBLE_INLINE TileWork tile_of(const TileWork& strip, const StripBorder& border
   t.a += begin * t.a_row;
   t.skips_first = border.skips_first && begin == 0;
   t.skips_last = border.skips_last && end == rows;
-  if (t.a_next == 1 && t.a_inner == t.count && !t.skips_first &&
-      !t.skips_last) {  // inner steps lie side by side: one long run
+  const bool is_whole = !kHasMatrices || t.count % kLanes == 0;  // where runs end shows in a sum
+  if (t.a_next == 1 && t.a_inner == t.count && !t.skips_first && !t.skips_last &&
+      is_whole) {  // inner steps lie side by side: one long run
     t.count *= t.inner;
     t.inner = 1;
   }

@@ -7,8 +7,9 @@
 
 namespace thimble::kernels::THIMBLE_ISA {
 
-// As many sums as fit the registers, 16 on AVX2 and 32 elsewhere, beside two vectors of b and one broadcast of a.
-constexpr int kTileRows = kIsa == Isa::avx2 ? 6 : 14;
+// As many sums as fit the registers, 16 on AVX2 and 32 elsewhere, beside two vectors of b and one broadcast of a; or
+// four matrix registers.
+constexpr int kTileRows = kHasMatrices ? 32 : kIsa == Isa::avx2 ? 6 : 14;
 constexpr int kTileVectors = 2;
 constexpr std::int64_t kTileColumns = kTileVectors * kLanes;
 constexpr std::int64_t kLineBytes = 64;  // of the caches
@@ -21,6 +22,7 @@ struct TileWork {
   std::int64_t a_inner = 0, a_outer = 0;
   const void* b = nullptr;  // f32 or bf16, pairs if a is made of them
   std::int64_t b_next = 0, b_inner = 0, b_outer = 0;
+  std::int64_t b_column = 1;  // from one column to the next; matrix registers want b_next to be 1 where a_row is
   std::int64_t count = 0, inner = 1, outer = 1;
   float* c = nullptr;
   std::int64_t c_row = 0;

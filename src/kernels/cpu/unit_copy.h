@@ -38,6 +38,32 @@ void join_rows(Unit* to, std::int64_t to_row, const T* from, std::int64_t from_r
   }
 }
 
+// The same transposed: to[n, i] holds from[kUnitElements * i ...][n] as one unit.
+template <typename T>
+void join_columns(Unit* to, std::int64_t to_row, const T* from, std::int64_t from_row, std::int64_t rows,
+                  std::int64_t columns) noexcept {
+  const std::int64_t units = units_of(rows);
+  for (std::int64_t i = 0; i < units; i += kLanes) {
+    for (std::int64_t n = 0; n < columns; n += kLanes) {
+      const auto lanes = static_cast<int>(smaller(kLanes, columns - n)),
+                 taken = static_cast<int>(smaller(kLanes, units - i));
+      Vec block[kLanes];
+#pragma GCC unroll 16
+      for (int k = 0; k < kLanes; ++k) {
+        const std::int64_t row = kUnitElements * (i + k);
+        const Vec a = row < rows ? load_first(from + row * from_row + n, lanes) : zero();
+        const Vec b = row + 1 < rows ? load_first(from + (row + 1) * from_row + n, lanes) : zero();
+        block[k] = sizeof(T) == 2 ? join_widened(a, b) : join(a, b);
+      }
+      transpose(block);
+#pragma GCC unroll 16
+      for (int k = 0; k < kLanes; ++k) {
+        if (k < lanes) store_first(to + (n + k) * to_row + i, block[k], taken);
+      }
+    }
+  }
+}
+
 // Units along the columns: to[j, i] holds from[i, kUnitElements * j ...] as one unit.
 template <typename T>
 void transpose_to_units(Unit* to, std::int64_t to_row, const T* from, std::int64_t from_row, std::int64_t rows,

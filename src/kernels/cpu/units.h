@@ -93,7 +93,11 @@ THIMBLE_INLINE Vec multiply_add(Vec a, Vec b, Vec sum) { return fma(a, b, sum); 
 #endif
 
 constexpr bool kHasPairs = !std::is_same_v<Unit, float>;
-constexpr double kUnitPace = kHasPairs ? 1.9 : 1;  // of products of units, measured
+constexpr bool kHasMatrices = kIsa == Isa::amx_bf16;
+// Of products of units; measured, but for matrix registers, which take 16 times as many at once.
+constexpr double kUnitPace = kHasMatrices ? 6 : kHasPairs ? 1.9 : 1;
+// Instructions rank as they were added; matrix registers before Winograd's pairs too, which save a factor of two.
+constexpr int kUnitRank = kHasMatrices ? 2 * static_cast<int>(kIsa) : static_cast<int>(kIsa);
 constexpr std::int64_t kUnitElements = sizeof(Unit) / sizeof(UnitElement);
 constexpr std::int64_t units_of(std::int64_t elements) { return (elements + kUnitElements - 1) / kUnitElements; }
 

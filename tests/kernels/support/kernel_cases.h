@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bit>
+#include <span>
 
 #include "support/op_cases.h"
 
@@ -138,11 +139,13 @@ struct ConvExample {
 // Maps large enough for the Winograd kernels: odd and even sizes, whole vectors and pairs and others, norms of both
 // kinds.
 inline const std::array kConvExamples = {ConvExample{{4, 57, 55, 16}, 32, 0}, ConvExample{{7, 33, 46, 33}, 33, 3}};
+// Matrix registers may have to be emulated: whole registers and others, more than one row of them and fewer.
+inline const std::array kMatrixExamples = {ConvExample{{2, 9, 34, 32}, 48, 0}, ConvExample{{3, 7, 11, 33}, 21, 3}};
 
-inline void add_conv_examples(std::string_view op, std::vector<Example>& all) {
+inline void add_conv_examples(std::string_view op, std::span<const ConvExample> examples, std::vector<Example>& all) {
   if (op.find("conv2d") == std::string_view::npos) return;
   const bool is_norm = op.starts_with("norm_"), adds = op.ends_with("add_grad_weight");
-  for (const ConvExample& e : kConvExamples) {
+  for (const ConvExample& e : examples) {
     const Type x = plain(e.x), y = plain({e.x[0], e.x[1], e.x[2], e.outs}), w = plain({3, 3, e.x[3], e.outs});
     const Type channel = plain({e.x[3]}), statistic = e.norm_groups == 0 ? channel : plain({e.x[0], e.norm_groups});
     Attributes attributes = {{"padding", std::int64_t{1}}};
@@ -219,18 +222,13 @@ inline std::vector<Example> large_examples(const OpDef& op) {
   return all;
 }
 
-// What only kernels for special cases are tested on: the references take long over it.
-inline std::vector<Example> special_examples(const OpDef& op) {
-  std::vector<Example> all;
-  add_conv_examples(op.name, all);
-  return all;
-}
-
-inline std::vector<OpCase> kernel_cases(const OpDef& op, bool is_special = false) {
+// `special` is what only kernels for special cases are tested on: the references take long over it.
+inline std::vector<OpCase> kernel_cases(const OpDef& op, std::span<const ConvExample> special = {}) {
+  std::vector<Example> examples = special.empty() ? large_examples(op) : std::vector<Example>();
+  add_conv_examples(op.name, special, examples);
   std::vector<OpCase> cases = cases_of(op);
-  for (const Example& example : is_special ? special_examples(op) : large_examples(op)) {
+  for (const Example& example : examples)
     cases.push_back({&op, example.in, complete_attributes(op, example.attributes)});
-  }
   return cases;
 }
 

@@ -22,10 +22,12 @@ inline const Kernel& kernel_for(std::string_view op, Isa isa) {
   fail_internal(join_text("there is no kernel for ", op, " on ", name_of(isa)));
 }
 
-// A kernel for special cases: where it refuses, another one of the same op and instruction set stands behind it.
+// A kernel for special cases: where it refuses, another one of the same op and instruction set stands behind it, or,
+// behind matrix registers, one that multiplies pairs.
 inline bool has_fallback(const Kernel& kernel) {
+  const Isa behind = kernel.isa == Isa::amx_bf16 ? Isa::avx512_bf16 : kernel.isa;
   return std::ranges::any_of(cpu_kernels(), [&](const Kernel* other) {
-    return other->op == kernel.op && other->isa == kernel.isa && other->rank < kernel.rank;
+    return other->op == kernel.op && other->isa == behind && other->rank < kernel.rank;
   });
 }
 

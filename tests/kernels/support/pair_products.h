@@ -8,7 +8,9 @@
 
 namespace thimble::testing {
 
-inline bool multiplies_pairs(const Kernel& kernel) { return kernel.isa == Isa::avx512_bf16; }
+inline bool multiplies_pairs(const Kernel& kernel) {
+  return kernel.isa == Isa::avx512_bf16 || kernel.isa == Isa::amx_bf16;
+}
 
 // Weights, which stand behind the source, what a norm makes, and all that Winograd's transforms make.
 inline bool rounds_operands(const Kernel& kernel, std::span<const Type> in) {

@@ -190,19 +190,18 @@ THIMBLE_INLINE void map_panel(const Place& place, std::int64_t width, const Map&
   }
 }
 
-// Calls map.step for every vector of the wide rows of [begin, end). Blocks from the last to the first: the pass over
-// the same tensor before this one went forward, and what it read last is still in the cache.
+// Calls map.step for every vector of the wide rows of [begin, end). Forward as the sums before it: the other way round
+// would find their last rows in the cache, and loses more to hardware that foresees ascending addresses alone.
 template <bool kFetches, typename Map>
 void map_columns_as(Range elements, std::int64_t width, const Map& map) {
   const std::int64_t whole = (elements.end - elements.begin) / width, step = block_rows(width);
+  for (std::int64_t row = 0; row < whole; row += step) {
+    const std::int64_t rows = smaller(step, whole - row), index = elements.begin + row * width;
+    each_panel(index, rows, width, index + rows * width,
+               [&](const auto& place) { map_panel<kFetches>(place, width, map); });
+  }
   each_rest(elements.begin + whole * width, elements.end,
             [&](const auto& place) { map_panel<false>(place, width, map); });
-  for (std::int64_t end = whole; end > 0;) {
-    const std::int64_t row = (end - 1) / step * step, index = elements.begin + row * width;
-    const std::int64_t next = row == 0 ? index : index - step * width;
-    each_panel(index, end - row, width, next, [&](const auto& place) { map_panel<kFetches>(place, width, map); });
-    end = row;
-  }
 }
 
 template <typename Map>

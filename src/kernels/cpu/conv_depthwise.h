@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/conv_shape.h"
+#include "kernels/cpu/stream.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
 
@@ -124,12 +125,14 @@ void run_depthwise(const DepthwiseGather& gather, std::int64_t batch, const Call
       with_element(call.in[1].dtype, [&](auto w) {
         using X = decltype(x);
         X* out = call.out[0].as<X>();
+        const bool streams = is_streamed(out, call.out[0].shape.count(), gather.channels);
         for (std::int64_t row = first; row < last; ++row) {
           gather.run(call.in[0].as<const X>(), call.in[1].as<const decltype(w)>(), row,
                      [&](std::int64_t place, std::int64_t channel, auto lanes, Vec sum) {
-                       store(out + place, end(x, place, channel, lanes, sum), lanes);
+                       store_result(out + place, end(x, place, channel, lanes, sum), lanes, streams);
                      });
         }
+        if (streams) end_streams();
       });
     });
   });

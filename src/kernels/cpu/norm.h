@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/moments.h"
+#include "kernels/cpu/stream.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
 
@@ -45,6 +46,7 @@ struct NormalizeMap {
   const T* addend;
   T* y;
   Coefficients from;
+  bool streams = false;
   struct Panel {
     Vec mean, scale, beta;
   };
@@ -56,7 +58,7 @@ struct NormalizeMap {
   [[gnu::always_inline]] void step(const Panel& panel, std::int64_t index, Lanes lanes) const {
     Vec value = fma(sub(load(x + index, lanes), panel.mean), panel.scale, panel.beta);
     if constexpr (kAdds) value = add(load(addend + index, lanes), value);
-    store(y + index, activate(kActivation, value), lanes);
+    store_result(y + index, activate(kActivation, value), lanes, streams);
   }
   [[gnu::always_inline]] void fetch_ahead(std::int64_t index) const {
     fetch(x + index);
@@ -142,12 +144,14 @@ static inline void normalize_range(const Matrix& m, const Normalized& what, Rang
     using T = decltype(element);
     const T* x = what.x.as<const T>();
     T* y = what.y.as<T>();
-    if (what.addend != nullptr) {
-      const T* addend = what.addend->as<const T>();
-      map_columns(m, elements, NormalizeMap<T, decltype(known)::value, true>{x, addend, y, from});
+    const T* addend = what.addend == nullptr ? nullptr : what.addend->as<const T>();
+    const bool streams = y != x && y != addend && is_streamed(y, m.count(), m.width());
+    if (addend != nullptr) {
+      map_columns(m, elements, NormalizeMap<T, decltype(known)::value, true>{x, addend, y, from, streams});
     } else {
-      map_columns(m, elements, NormalizeMap<T, decltype(known)::value, false>{x, nullptr, y, from});
+      map_columns(m, elements, NormalizeMap<T, decltype(known)::value, false>{x, nullptr, y, from, streams});
     }
+    if (streams) end_streams();
   });
 }
 

@@ -6,8 +6,8 @@
 //   kIsa, kLanes; Vec, kLanes of f32
 //   zero, broadcast, add, sub, mul, div, sqrt; fma(a, b, c), a * b + c
 //   load, store              of f32 or bf16, unaligned; rounds to bf16 as to_bfloat16 does
-//   load_first, store_first  the first `count` lanes alone; the others load as zero
-//   store_bits, store_first_bits
+//   stream, end_streams      store of f32 past the caches, to whole vectors' addresses; before others read it, the
+//   second load_first, store_first  the first `count` lanes alone; the others load as zero store_bits, store_first_bits
 //                            of a vector that holds loaded elements: rounds nothing, leaves a NaN what it is
 //   load_split, unsplit      two vectors of bf16 at the price of one load, dealt out as is cheapest; put in order
 //   max, min                 where one is NaN, the second

@@ -19,6 +19,8 @@ THIMBLE_INLINE Vec zero() { return {_mm512_setzero_ps()}; }
 THIMBLE_INLINE Vec broadcast(float x) { return {_mm512_set1_ps(x)}; }
 THIMBLE_INLINE Vec load(const float* p) { return {_mm512_loadu_ps(p)}; }
 THIMBLE_INLINE void store(float* p, Vec a) { _mm512_storeu_ps(p, a.v); }
+THIMBLE_INLINE void stream(float* p, Vec a) { _mm512_stream_ps(p, a.v); }
+THIMBLE_INLINE void end_streams() { _mm_sfence(); }
 THIMBLE_INLINE Vec load_first(const float* p, int count) {
   return {_mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << count) - 1U), p)};
 }

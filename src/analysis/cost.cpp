@@ -21,7 +21,8 @@ NodeCost cost_of(const Graph& graph, NodeId id, const CostModel& model, double p
   const Graph::NodeTypes types = graph.types_of(id);
   NodeCost cost;
   cost.flops = node.op->flops ? node.op->flops(types.query(node)) : 0;
-  for (const Type& type : types.in) cost.bytes += static_cast<double>(type.bytes());
+  for (const Type& type : types.in) cost.read_bytes += static_cast<double>(type.bytes());
+  cost.bytes = cost.read_bytes;
   for (const Type& type : types.out) cost.bytes += static_cast<double>(type.bytes());
   cost.seconds = predicted_seconds(cost.flops / pace, cost.bytes, model);
   return cost;

@@ -21,6 +21,7 @@ struct CostModel {
 struct NodeCost {
   double flops = 0;
   double bytes = 0;
+  double read_bytes = 0;  // of these, the operands'
   double seconds = 0;
 };
 

@@ -18,9 +18,9 @@ struct Group {
 
   void add(const KernelWork& work, const TimedStep& step, const Roofs& roofs) {
     ++row.calls;
-    row.flops += work.flops;
-    row.bytes += work.bytes;
-    row.roof_seconds += roof_seconds(roofs, work.products, work.flops, work.bytes);
+    row.flops += work.demand.flops;
+    row.bytes += work.demand.bytes;
+    row.roof_seconds += roof_seconds(roofs, work.demand);
     row.predicted_seconds += work.predicted_seconds;
     sums.resize(step.seconds.size());
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += step.seconds[i];

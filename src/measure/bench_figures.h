@@ -15,9 +15,7 @@ struct KernelWork {
   std::string kernel;
   std::string use;    // all that decides its time, as in select/use.h; empty: moves bytes, computes nothing
   std::string shape;  // for people
-  Products products = Products::f32;
-  double flops = 0;  // of one call
-  double bytes = 0;  // read and written by one call, each operand once
+  Demand demand;      // of one call
   double predicted_seconds = 0;
 };
 

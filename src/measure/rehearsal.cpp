@@ -65,9 +65,12 @@ class Works {
     const auto [known, is_new] = by_use_.emplace(use, list_.size());
     if (is_new) {
       const NodeCost cost = cost_of(selected.graph(), id, {});
+      const Demand demand = {.products = products_of(choice.kernel == nullptr ? Isa::generic : choice.kernel->isa),
+                             .flops = cost.flops,
+                             .bytes = cost.bytes,
+                             .read_bytes = cost.read_bytes};
       list_.push_back({std::string(node.op->name), std::string(kernel_name(choice)), std::move(use), shape_text(types),
-                       products_of(choice.kernel == nullptr ? Isa::generic : choice.kernel->isa), cost.flops,
-                       cost.bytes, choice.seconds});
+                       demand, choice.seconds});
     }
     return known->second;
   }

@@ -196,6 +196,18 @@ std::optional<Arithmetic> matrices_for(Isa) { return std::nullopt; }
 
 #endif
 
+// Sums side by side, as many as hide an addition's latency.
+float sum_of_products(const float* first, const float* second, std::int64_t count) {
+  constexpr int kSums = 64;
+  float sums[kSums] = {};
+  for (std::int64_t i = 0; i + kSums <= count; i += kSums) {
+    for (int k = 0; k < kSums; ++k) sums[k] += first[i + k] * second[i + k];
+  }
+  float total = 0;
+  for (const float sum : sums) total += sum;
+  return total;
+}
+
 void scale(float* out, const float* in, std::int64_t count, float factor) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = factor * in[i];
 }
@@ -213,8 +225,9 @@ double flops_per_second(const Arithmetic& arithmetic, int threads) {
   return arithmetic.flops_per_chain * kChains * kTurns * threads / seconds;
 }
 
-// The better of the two ways to write, since the roof is what a kernel could reach.
-double bytes_per_second(Bytes array_bytes, int threads) {
+// Writing by the better of two ways, since the roof is what a kernel could reach. Reading alone is a roof of its own:
+// cores read less at a time than they read and write.
+void measure_memory(Bytes array_bytes, int threads, Roofs& roofs) {
   Arena arena(2 * array_bytes);
   auto* const out = reinterpret_cast<float*>(arena.data());
   const std::int64_t count = array_bytes / 4;
@@ -235,7 +248,12 @@ double bytes_per_second(Bytes array_bytes, int threads) {
 #if defined(__x86_64__)
   seconds = std::min(seconds, best_seconds([&] { pass(scale_streaming); }));
 #endif
-  return 2.0 * static_cast<double>(array_bytes) / seconds;
+  roofs.bytes_per_second = 2.0 * static_cast<double>(array_bytes) / seconds;
+  volatile float sink = 0;
+  const double read_seconds = best_seconds([&] {
+    pass([&](float* first, float* second, std::int64_t n, float) { sink = sum_of_products(first, second, n); });
+  });
+  roofs.read_bytes_per_second = 2.0 * static_cast<double>(array_bytes) / read_seconds;
 }
 
 }  // namespace
@@ -249,17 +267,18 @@ Roofs measure_roofs(const Target& target) {
     roofs.matrix_flops_per_second = flops_per_second(*matrices, target.threads);
   const Bytes wanted = std::max(2 * roofs.cache_bytes, kLeastArray);
   const Bytes array = std::min(wanted, memory_limit_bytes() / kShareOfMemory);
-  roofs.bytes_per_second = bytes_per_second(round_up(array, kMiB), target.threads);
+  measure_memory(round_up(array, kMiB), target.threads, roofs);
   return roofs;
 }
 
-double roof_seconds(const Roofs& roofs, Products products, double flops, double bytes) {
+double roof_seconds(const Roofs& roofs, const Demand& demand) {
   const double f32 = roofs.flops_per_second;
-  const std::optional<double> narrow = products == Products::bf16_pairs      ? roofs.bf16_flops_per_second
-                                       : products == Products::bf16_matrices ? roofs.matrix_flops_per_second
-                                                                             : std::nullopt;
+  const std::optional<double> narrow = demand.products == Products::bf16_pairs      ? roofs.bf16_flops_per_second
+                                       : demand.products == Products::bf16_matrices ? roofs.matrix_flops_per_second
+                                                                                    : std::nullopt;
   const double rate = narrow.value_or(f32);
-  return std::max(flops / rate, bytes / roofs.bytes_per_second);
+  return std::max(
+      {demand.flops / rate, demand.bytes / roofs.bytes_per_second, demand.read_bytes / roofs.read_bytes_per_second});
 }
 
 }  // namespace thimble

@@ -13,6 +13,7 @@ struct Roofs {
   double flops_per_second = 0;                         // f32 multiply-adds, each counted as two
   std::optional<double> bf16_flops_per_second = {};    // dot products of bf16; none: the machine has no such thing
   std::optional<double> matrix_flops_per_second = {};  // products of matrices of bf16, likewise
+  double read_bytes_per_second = 0;                    // from far beyond the cache, nothing being written
   double bytes_per_second = 0;                         // read and written, far beyond the cache
   Bytes cache_bytes = 0;                               // of the last level; 0: unknown
 };
@@ -30,7 +31,15 @@ inline Products products_of(Isa isa) {
                                    : Products::f32;
 }
 
-// The longer of arithmetic and traffic, since the two can overlap.
-double roof_seconds(const Roofs& roofs, Products products, double flops, double bytes);
+// What a call asks of the machine.
+struct Demand {
+  Products products = Products::f32;
+  double flops = 0;
+  double bytes = 0;       // read and written, each operand once
+  double read_bytes = 0;  // of these, those read
+};
+
+// The longest of arithmetic, traffic and reading, since they can overlap.
+double roof_seconds(const Roofs& roofs, const Demand& demand);
 
 }  // namespace thimble

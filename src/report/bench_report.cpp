@@ -32,7 +32,8 @@ void print_roofs(std::FILE* out, const Roofs& roofs) {
     std::fprintf(out, " (dot products of bf16: %.0f)", *roofs.bf16_flops_per_second / 1e9);
   if (roofs.matrix_flops_per_second)
     std::fprintf(out, " (matrices of bf16: %.0f)", *roofs.matrix_flops_per_second / 1e9);
-  std::fprintf(out, ", %.1f GB/s of memory", roofs.bytes_per_second / 1e9);
+  std::fprintf(out, ", %.1f GB/s of memory, %.1f where it is only read", roofs.bytes_per_second / 1e9,
+               roofs.read_bytes_per_second / 1e9);
   if (roofs.cache_bytes > 0) std::fprintf(out, "; last-level cache %s", to_mib(roofs.cache_bytes).c_str());
   std::fprintf(out, "\n");
 }
@@ -135,6 +136,7 @@ void write_bench_fields(JsonWriter& json, const BenchFacts& facts, const BenchFi
   const auto matrices = figures.roofs.matrix_flops_per_second;
   matrices ? json.number("matrix_flops_per_second", *matrices) : json.null("matrix_flops_per_second");
   json.number("bytes_per_second", figures.roofs.bytes_per_second);
+  json.number("read_bytes_per_second", figures.roofs.read_bytes_per_second);
   json.integer("cache_bytes", figures.roofs.cache_bytes);
   json.end_object();
   json.number("iteration_seconds", figures.iteration_seconds);

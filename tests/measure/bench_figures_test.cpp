@@ -5,38 +5,42 @@
 namespace thimble::testing {
 namespace {
 
-constexpr Roofs kRoofs{.flops_per_second = 100, .bytes_per_second = 10};
+constexpr Roofs kRoofs{.flops_per_second = 100, .read_bytes_per_second = 8, .bytes_per_second = 10};
 
 KernelWork work(const std::string& op, const std::string& shape, double flops, double bytes) {
   return {.op = op,
           .kernel = op,
           .use = op + " " + shape,
           .shape = shape,
-          .flops = flops,
-          .bytes = bytes,
+          .demand = {.flops = flops, .bytes = bytes},
           .predicted_seconds = 1};
 }
 
 TEST(Roof, IsTheLongerOfArithmeticAndTraffic) {
-  EXPECT_DOUBLE_EQ(roof_seconds(kRoofs, Products::f32, 200, 10), 2);
-  EXPECT_DOUBLE_EQ(roof_seconds(kRoofs, Products::f32, 200, 30), 3);
-  EXPECT_DOUBLE_EQ(roof_seconds(kRoofs, Products::f32, 0, 0), 0);
+  EXPECT_DOUBLE_EQ(roof_seconds(kRoofs, {Products::f32, 200, 10}), 2);
+  EXPECT_DOUBLE_EQ(roof_seconds(kRoofs, {Products::f32, 200, 30}), 3);
+  EXPECT_DOUBLE_EQ(roof_seconds(kRoofs, {Products::f32, 0, 0}), 0);
+}
+
+TEST(Roof, OfReadingIsItsOwn) {
+  EXPECT_DOUBLE_EQ(roof_seconds(kRoofs, {.flops = 0, .bytes = 40, .read_bytes = 24}), 4);
+  EXPECT_DOUBLE_EQ(roof_seconds(kRoofs, {.flops = 0, .bytes = 40, .read_bytes = 40}), 5);
 }
 
 TEST(Roof, OfPairsIsTheirOwnWhereTheMachineHasThem) {
   Roofs roofs = kRoofs;
-  EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::bf16_pairs, 200, 1), 2);
+  EXPECT_DOUBLE_EQ(roof_seconds(roofs, {Products::bf16_pairs, 200, 1}), 2);
   roofs.bf16_flops_per_second = 200;
-  EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::bf16_pairs, 200, 1), 1);
-  EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::bf16_pairs, 200, 30), 3);
-  EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::bf16_matrices, 200, 1), 2);
+  EXPECT_DOUBLE_EQ(roof_seconds(roofs, {Products::bf16_pairs, 200, 1}), 1);
+  EXPECT_DOUBLE_EQ(roof_seconds(roofs, {Products::bf16_pairs, 200, 30}), 3);
+  EXPECT_DOUBLE_EQ(roof_seconds(roofs, {Products::bf16_matrices, 200, 1}), 2);
   roofs.matrix_flops_per_second = 800;
-  EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::bf16_matrices, 200, 1), 0.25);
-  EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::bf16_pairs, 200, 1), 1);
+  EXPECT_DOUBLE_EQ(roof_seconds(roofs, {Products::bf16_matrices, 200, 1}), 0.25);
+  EXPECT_DOUBLE_EQ(roof_seconds(roofs, {Products::bf16_pairs, 200, 1}), 1);
   EXPECT_EQ(products_of(Isa::amx_bf16), Products::bf16_matrices);
   EXPECT_EQ(products_of(Isa::avx512_bf16), Products::bf16_pairs);
   EXPECT_EQ(products_of(Isa::avx512), Products::f32);
-  EXPECT_DOUBLE_EQ(roof_seconds(roofs, Products::f32, 200, 1), 2);
+  EXPECT_DOUBLE_EQ(roof_seconds(roofs, {Products::f32, 200, 1}), 2);
 }
 
 // Two shapes of one op, of which the first is called twice (say, because it is recomputed), and another op.

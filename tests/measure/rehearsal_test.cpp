@@ -101,6 +101,7 @@ TEST(Roofs, OfThisMachineAreNumbers) {
   const Roofs roofs = measure_roofs({.isa = detect_isa(), .threads = 1});
   EXPECT_TRUE(std::isfinite(roofs.flops_per_second) && roofs.flops_per_second > 0);
   EXPECT_TRUE(std::isfinite(roofs.bytes_per_second) && roofs.bytes_per_second > 0);
+  EXPECT_TRUE(std::isfinite(roofs.read_bytes_per_second) && roofs.read_bytes_per_second > 0);
 }
 
 void write_cache(const std::string& folder, const std::string& level, const std::string& size) {

@@ -33,20 +33,15 @@ THIMBLE_INLINE Vec multiply_add(Vec a, Vec b, Vec sum) {
   return {_mm512_dpbf16_ps(sum.v, (__m512bh)a.v, (__m512bh)b.v)};
 }
 
+// Pairs of neighbouring lanes of a vector of f32, then those of another.
+THIMBLE_INLINE Vec join_neighbours(Vec first, Vec second) {
+  return {_mm512_castsi512_ps((__m512i)_mm512_cvtne2ps_pbh(second.v, first.v))};
+}
 // Pairs of what the lanes of two vectors of f32 hold.
 THIMBLE_INLINE Vec join(Vec first, Vec second) {
   const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21,
                                          5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
   return {_mm512_castsi512_ps(_mm512_permutexvar_epi16(order, (__m512i)_mm512_cvtne2ps_pbh(second.v, first.v)))};
-}
-// Pairs of neighbours in each of four vectors, side by side: the first pairs of all, the second of all, ...
-THIMBLE_INLINE void join_four(Vec (&to)[2], const Vec (&from)[4]) {
-  const auto first = (__m512i)_mm512_cvtne2ps_pbh(from[1].v, from[0].v);
-  const auto second = (__m512i)_mm512_cvtne2ps_pbh(from[3].v, from[2].v);
-  const __m512i low = _mm512_setr_epi32(0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27);
-  const __m512i high = _mm512_setr_epi32(4, 12, 20, 28, 5, 13, 21, 29, 6, 14, 22, 30, 7, 15, 23, 31);
-  to[0] = {_mm512_castsi512_ps(_mm512_permutex2var_epi32(first, low, second))};
-  to[1] = {_mm512_castsi512_ps(_mm512_permutex2var_epi32(first, high, second))};
 }
 // The same of vectors that were widened from bf16.
 THIMBLE_INLINE Vec join_widened(Vec first, Vec second) {
@@ -80,7 +75,7 @@ using UnitElement = float;
 constexpr DType kUnitDType = DType::f32;
 
 THIMBLE_INLINE Vec join(Vec first, Vec) { return first; }
-THIMBLE_INLINE void join_four(Vec (&)[2], const Vec (&)[4]) {}
+THIMBLE_INLINE Vec join_neighbours(Vec first, Vec) { return first; }
 THIMBLE_INLINE Vec join_widened(Vec first, Vec) { return first; }
 THIMBLE_INLINE void interleave(Vec&, Vec&) {}
 template <typename T>

@@ -73,13 +73,16 @@ THIMBLE_INLINE void multiply_row(const RowWork& w, Lanes lanes) {
   for (int t = 0; t < kTiles; ++t) tile[t] = w.source + t * w.tile;
   const Unit* weights = w.weights;
   const std::byte* ahead = w.ahead;
-  for (std::int64_t at = 0; at < 4 * w.units; at += 4, weights += 4 * kTileColumns, ahead += w.ahead_step) {
+  for (std::int64_t unit = 0; unit < w.units; ++unit, weights += 4 * kTileColumns, ahead += w.ahead_step) {
     __builtin_prefetch(ahead, 0, 2);
+    const std::int64_t at =
+        unit + unit / kVectorUnits * (3 * kVectorUnits);  // earlier units' other points lie before it
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
       const Vec row = load(weights + j * kTileColumns, lanes);
 #pragma GCC unroll 8
-      for (int t = 0; t < kTiles; ++t) sums[j][t] = multiply_add(broadcast(tile[t][at + j]), row, sums[j][t]);
+      for (int t = 0; t < kTiles; ++t)
+        sums[j][t] = multiply_add(broadcast(tile[t][at + j * kVectorUnits]), row, sums[j][t]);
     }
   }
   float* to = w.sums;

@@ -39,8 +39,11 @@ void for_runs(const WinogradGrid& grid, Range tiles, Body&& body) {
   }
 }
 
-// Units (16, rows, row), or, where some points lie together, those of every unit side by side: (16 / together, rows,
-// row, together). A few units between them keep them from falling on one set of the cache.
+constexpr std::int64_t kVectorUnits = kLanes / kUnitElements;  // units of a vector of channels
+
+// Units (16, rows, row), or, where some points lie together, (16 / together, rows, row / kVectorUnits, together,
+// kVectorUnits): as a vector of channels of two points is rounded. A few units between them keep them from falling on
+// one set of the cache.
 struct PointLayout {
   std::int64_t rows = 0, row = 0, together = 1;
 
@@ -51,7 +54,7 @@ struct PointLayout {
   static constexpr std::int64_t kPointGap = 16;
 };
 
-// Pairs of channels are broadcast four points at a time.
+// Pairs of channels are multiplied four points at a time.
 constexpr std::int64_t kPointsTogether = kHasPairs ? 4 : 1;
 
 // What the products sum over: where units are pairs, they are of neighbours in it.
@@ -112,11 +115,10 @@ class PointWriter {
   [[gnu::always_inline]] void write_together(Unit* to, Points&& points) const {
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i, to += point_) {
-      Vec made[4], units[2];
+      Vec made[4];
       points(made, i);
-      join_four(units, made);
-      store(to, units[0]);
-      store(to + kLanes, units[1]);
+      store(to, join_neighbours(made[0], made[1]));
+      store(to + kLanes, join_neighbours(made[2], made[3]));
     }
   }
 

@@ -13,9 +13,9 @@ namespace thimble {
 struct KernelWork {
   std::string op;
   std::string kernel;
-  std::string use;    // all that decides its time, as in select/use.h; empty: moves bytes, computes nothing
-  std::string shape;  // for people
-  Demand demand;      // of one call
+  std::string use;     // all that decides its time, as in select/use.h; empty: moves bytes, computes nothing
+  std::string shape;   // for people
+  Demand demand = {};  // of one call
   double predicted_seconds = 0;
 };
 

@@ -8,8 +8,9 @@ namespace thimble::kernels::THIMBLE_ISA {
 
 constexpr Bytes kPartialBytes = 64 * kKiB;  // gradients up to here are summed in a copy a thread
 constexpr Bytes kSumBytes = 96 * kKiB;      // of f32 sums held at once for a gradient that is stored otherwise
-constexpr std::int64_t kWantedPixels =
-    256;  // of a block: fetching and storing the sums should cost little beside the products
+// Of a block: fetching and storing the sums should cost little beside the products, and those of pairs are fast.
+constexpr std::int64_t kWantedPixels = kHasPairs ? 400 : 256;
+constexpr Bytes kJoinedBytes = 144 * kKiB;  // of a thread's copy of joined pixels, where maps are large
 constexpr std::int64_t kLeastPixels = 128;  // where channels are taken fewer at a time to make room for more
 constexpr std::int64_t kFewChannels = 8;    // a tile of fewer rows wastes the processor
 // From here on neighbouring pixels lie so far apart that they fall on few sets of the cache and many pages: they are
@@ -22,6 +23,10 @@ constexpr std::int64_t kLeastChunk = 16;
 constexpr Bytes kHeldBytes = 256 * kKiB;  // of a thread's copies of x: with the sums, inside the second-level cache
 constexpr std::int64_t kMostHeld = 8;
 constexpr std::int64_t kHeldPart = 16;  // of x and dy that all threads' copies may be
+
+inline Bytes most_held(Bytes operands, int threads, Bytes most) {
+  return smaller(most, operands / kHeldPart / threads);
+}
 
 struct WeightPlan : KernelState {
   ConvShape shape;
@@ -106,7 +111,7 @@ inline void plan_weight_block(WeightPlan& plan) {
 // As many chunks of a thread's channels as may be held.
 inline void hold_chunks(WeightPlan& plan, Bytes operands) {
   const std::int64_t wanted = divide_up(divide_up(plan.shape.group_channels(), plan.grid.rows), plan.chunk);
-  const Bytes most = smaller(kHeldBytes, operands / kHeldPart / plan.threads());
+  const Bytes most = most_held(operands, plan.threads(), kHeldBytes);
   plan.held = larger(1, smaller(smaller(wanted, kMostHeld), most / 4 / plan.chunk_elements()));
 }
 
@@ -123,6 +128,8 @@ inline void plan_weight_gradient(WeightPlan& plan, const Attributes& attributes,
   maker.joins_pixels = kHasPairs;
   plan_weight_threads(plan, threads, dw.dtype);
   maker.set_source(x.dtype, s.group_channels(), s.batch * s.out_height * s.out_width);
+  const Bytes operands = x.bytes() + dy.bytes();
+  if (kHasPairs) maker.most = larger(maker.most, most_held(operands, plan.threads(), kJoinedBytes));
   maker.is_direct = !maker.converts(x.dtype, s.group_channels()) && s.channels < kManyChannels && !plan.joins_taps();
   plan.packs_dy = kHasPairs || dy.dtype != DType::f32 || s.out_channels >= kManyChannels;
   plan.chunk = divide_up(s.group_channels(), plan.grid.rows);
@@ -136,7 +143,7 @@ inline void plan_weight_gradient(WeightPlan& plan, const Attributes& attributes,
     plan.chunk = divide_up(plan.chunk, 2);
     plan_weight_block(plan);
   }
-  if (!plan.sums_in_turns()) hold_chunks(plan, x.bytes() + dy.bytes());
+  if (!plan.sums_in_turns()) hold_chunks(plan, operands);
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

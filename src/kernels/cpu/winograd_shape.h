@@ -13,9 +13,10 @@ constexpr int kWinogradRank = static_cast<int>(Isa::avx512) + static_cast<int>(k
 // Measured, transforms included.
 constexpr double kGatherPace = kHasPairs ? 2.8 : 1.6, kGradientPace = kHasPairs ? 2.4 : 1.35;
 
-constexpr int kWinogradThreads = 2;       // for which the rule counts workspace
-constexpr std::int64_t kUsualPart = 4;    // of source and output that the workspace may be: from there on, it is
-constexpr std::int64_t kLargestPart = 2;  // cut into smaller pieces, at some cost in time, and may be this much
+constexpr int kWinogradThreads = 2;  // for which the rule counts workspace
+// Of source and output that the workspace may be: from there on, it is cut into smaller pieces, at some cost in time,
+// which shows the more where products are fast, and may be the second.
+constexpr std::int64_t kUsualPart = kHasPairs ? 3 : 4, kLargestPart = 2;
 
 // Units are what `source` holds; where they are pairs, weights are rounded once they are transformed.
 inline std::string refuse_winograd_types(const KernelQuery& q, const Type& source) {

@@ -6,9 +6,6 @@
 
 namespace thimble::kernels::THIMBLE_ISA {
 
-// Few tiles at a time would spend much on fetching and storing sums, the more so where products are fast.
-constexpr std::int64_t kUsualGradientPart = kHasPairs ? 3 : kUsualPart;
-
 template <WeightOperands kWhere>
 struct WinogradWeightKernel {
   using State = WeightState<kWhere, WinogradWeightPlan>;
@@ -23,7 +20,7 @@ struct WinogradWeightKernel {
     WinogradWeightPlan usual = plan_winograd_weights(shape, kWinogradThreads, norm);
     for (const GradientPieces& pieces : kGradientPieces) {
       usual.pieces = plan.pieces = pieces;
-      if (!is_large_workspace(shape, winograd_weight_workspace(usual), kUsualGradientPart)) break;
+      if (!is_large_workspace(shape, winograd_weight_workspace(usual), kUsualPart)) break;
     }
     return plan;
   }

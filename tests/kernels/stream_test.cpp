@@ -34,6 +34,14 @@ TEST(Stream, LargeNormalizedMapsAreTheSame) {
   expect_same_off_a_line("normalize", {x, channel, channel, channel, channel, x}, {});
 }
 
+// The second sample begins in the middle of a line.
+TEST(Stream, LargeSamplesOfOddSizesAreTheSame) {
+  const std::int64_t channels = 8, groups = 2;
+  const Type x{DType::f32, {2, 1001, 1051, channels}}, statistic{DType::f32, {2, groups}},
+      channel{DType::f32, {channels}};
+  expect_same_off_a_line("normalize", {x, statistic, statistic, channel, channel}, {{"groups", groups}});
+}
+
 TEST(Stream, LargeResultsOfDepthwiseConvolutionsAreTheSame) {
   const Type x{DType::f32, kLarge}, w{DType::f32, {3, 3, 1, kLarge[3]}};
   Attributes window = {{"padding", std::int64_t{1}}, {"groups", kLarge[3]}};

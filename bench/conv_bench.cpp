@@ -1,6 +1,6 @@
 // Speed of the convolution kernels on the layers of a network, beside oneDNN on the same shapes in the same run:
 // GFLOP/s of all three directions, median of interleaved pairs.
-//   conv_bench [wrn28-2|wrn28-10|resnet18] [batch] [threads] [pairs] [f32|bf16] [avx2|avx512|avx512_bf16]
+//   conv_bench [wrn28-2|wrn28-10|resnet18] [batch] [threads] [pairs] [f32|bf16] [avx2|avx512|avx512_bf16|amx_bf16]
 // oneDNN runs f32 always, with weights in the layout it likes best; what it costs to reorder them is not counted.
 #include <algorithm>
 #include <chrono>

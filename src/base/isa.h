@@ -20,6 +20,7 @@ constexpr Isa kLargestIsa = Isa::neon;
 constexpr Isa kLargestIsa = Isa::amx_bf16;
 #endif
 
+// Also gets the system's permission for what needs it: a process that has not asked may not run kernels of amx_bf16.
 Isa detect_isa();
 std::string_view name_of(Isa isa);
 std::optional<Isa> isa_from_name(std::string_view name);

@@ -31,12 +31,6 @@ bool are_permitted() {
 
 constexpr int kRows = 16, kPairs = 16;
 
-struct alignas(64) Shapes {
-  std::uint8_t palette = 1, first_row = 0, reserved[14] = {};
-  std::uint16_t row_bytes[16] = {64, 64, 64};
-  std::uint8_t rows[16] = {kRows, kRows, kRows};
-};
-
 // Small integers, whose products and sums are exact.
 int left(int row, int k) { return (3 * row + 5 * k) % 7 - 3; }
 int right(int k, int column) { return (2 * k + 3 * column) % 5 - 2; }
@@ -56,7 +50,7 @@ bool multiplies_in_matrix_registers() {
       b[k / 2][2 * i + k % 2] = bf16_of(right(k, i));
     }
   }
-  const Shapes shapes;
+  const MatrixShapes shapes = {.row_bytes = {64, 64, 64}, .rows = {kRows, kRows, kRows}};
   asm volatile(
       "ldtilecfg %0\n\t"
       "tilezero %%tmm0\n\t"
@@ -89,7 +83,8 @@ bool try_matrix_registers() {
   catching.sa_handler = [](int) { siglongjmp(after_fault, 1); };
   constexpr int kFaults[] = {SIGILL, SIGSEGV};
   for (int i = 0; i < 2; ++i) sigaction(kFaults[i], &catching, &before[i]);
-  const bool is_right = sigsetjmp(after_fault, 1) == 0 && multiplies_in_matrix_registers();
+  volatile bool is_right = false;
+  if (sigsetjmp(after_fault, 1) == 0) is_right = multiplies_in_matrix_registers();
   for (int i = 0; i < 2; ++i) sigaction(kFaults[i], &before[i], nullptr);
   return is_right;
 }

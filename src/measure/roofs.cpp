@@ -1,6 +1,7 @@
 #include "measure/roofs.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 
 #if defined(__x86_64__)
@@ -9,6 +10,7 @@
 #include <arm_neon.h>
 #endif
 
+#include "base/matrix_registers.h"
 #include "base/parallel.h"
 #include "measure/machine.h"
 #include "run/arena.h"
@@ -74,12 +76,7 @@ __attribute__((target("avx512f,avx512bf16"))) float dot_bf16(std::int64_t turns,
 
 // Four sums in turn, as kernels hold them.
 float multiply_matrices(std::int64_t turns, float factor, float term) {
-  struct alignas(64) Shapes {
-    std::uint8_t palette = 1, first_row = 0, reserved[14] = {};
-    std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64};
-    std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16};
-  };
-  const Shapes shapes;
+  const MatrixShapes shapes = {.row_bytes = {64, 64, 64, 64, 64, 64}, .rows = {16, 16, 16, 16, 16, 16}};
   alignas(64) float block[16][16];
   for (auto& row : block) std::fill_n(row, 16, factor);  // the upper half of each is a bf16, the lower zero
   asm volatile(
@@ -249,9 +246,11 @@ void measure_memory(Bytes array_bytes, int threads, Roofs& roofs) {
   seconds = std::min(seconds, best_seconds([&] { pass(scale_streaming); }));
 #endif
   roofs.bytes_per_second = 2.0 * static_cast<double>(array_bytes) / seconds;
-  volatile float sink = 0;
+  std::atomic<float> sink = 0;
   const double read_seconds = best_seconds([&] {
-    pass([&](float* first, float* second, std::int64_t n, float) { sink = sum_of_products(first, second, n); });
+    pass([&](float* first, float* second, std::int64_t n, float) {
+      sink.store(sum_of_products(first, second, n), std::memory_order_relaxed);
+    });
   });
   roofs.read_bytes_per_second = 2.0 * static_cast<double>(array_bytes) / read_seconds;
 }

@@ -113,16 +113,16 @@ class BandNorm {
   std::int64_t entered_ = -1;
 };
 
-// Where units are pairs, what is read is bf16 already, weights and what a norm makes excepted: those are rounded.
-constexpr std::int64_t kLeastMatrixChannels = 16;  // a group, read and written
+constexpr std::int64_t kLeastMatrixChannels = 16;  // a group, read and written: half a register's pairs
 
+// Where units are pairs, what is read is bf16 already, weights and what a norm makes excepted: those are rounded.
 inline std::string refuse_source(const KernelQuery& q, const Type& source, const Type& weights) {
   if (kHasPairs && source.dtype != kUnitDType) return "multiplies pairs of bf16";
   if (kHasPairs && weights.shape[2] == 1 && q.attributes->integer("groups") > 1)
     return "finds no pairs in one channel a group";
   if (kHasMatrices &&
       smaller(weights.shape[2], weights.shape[3] / q.attributes->integer("groups")) < kLeastMatrixChannels)
-    return "would leave matrix registers half empty";
+    return "would fill less than half of matrix registers";
   return refuse_unstored(q);
 }
 

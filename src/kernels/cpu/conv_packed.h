@@ -54,7 +54,8 @@ inline PackedWork carve_packed(const GatherPlan& plan, int threads, std::byte* b
   return work;
 }
 
-// The weights (depth, columns) of one tap for one panel. Columns beyond the panel are never read.
+// The weights (depth, columns) of one tap for one panel. Columns beyond the panel hold anything, and what is made
+// of them is not stored.
 template <typename W>
 void pack_tap(const GatherPlan& plan, const GatherPanel& panel, std::int64_t tap, const W* w, Unit* packed) noexcept {
   const std::int64_t outs = plan.shape.out_channels, row = packed_row(plan);

@@ -145,7 +145,7 @@ static inline void normalize_range(const Matrix& m, const Normalized& what, Rang
     const T* x = what.x.as<const T>();
     T* y = what.y.as<T>();
     const T* addend = what.addend == nullptr ? nullptr : what.addend->as<const T>();
-    const bool streams = y != x && y != addend && is_streamed(y + elements.begin, m.count(), m.width());
+    const bool streams = y != x && y != addend && is_streamed(y + elements.begin, what.y.shape.count(), m.width());
     if (addend != nullptr) {
       map_columns(m, elements, NormalizeMap<T, decltype(known)::value, true>{x, addend, y, from, streams});
     } else {

@@ -1,13 +1,13 @@
 // Vectors of f32 for the instruction set this file is compiled for. Include it LAST: everything after it is compiled
 // for that set, everything before it for the baseline, so that no inline function of a shared header can carry wide
 // instructions into other files. Contraction is off: a fused multiply-add happens exactly where fma() is written.
-//
 // A file a set, simd_<set>.h, holds its intrinsics (those of bf16 pairs are in units.h) and defines
 //   kIsa, kLanes; Vec, kLanes of f32
 //   zero, broadcast, add, sub, mul, div, sqrt; fma(a, b, c), a * b + c
 //   load, store              of f32 or bf16, unaligned; rounds to bf16 as to_bfloat16 does
-//   stream, end_streams      store of f32 past the caches, to whole vectors' addresses; before others read it, the
-//   second load_first, store_first  the first `count` lanes alone; the others load as zero store_bits, store_first_bits
+//   stream, end_streams      store past the caches, AVX-512 alone, to a line's address; before others read it, the end
+//   load_first, store_first  the first `count` lanes alone; the others load as zero
+//   store_bits, store_first_bits
 //                            of a vector that holds loaded elements: rounds nothing, leaves a NaN what it is
 //   load_split, unsplit      two vectors of bf16 at the price of one load, dealt out as is cheapest; put in order
 //   max, min                 where one is NaN, the second

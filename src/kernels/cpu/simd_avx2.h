@@ -16,8 +16,7 @@ THIMBLE_INLINE Vec zero() { return {_mm256_setzero_ps()}; }
 THIMBLE_INLINE Vec broadcast(float x) { return {_mm256_set1_ps(x)}; }
 THIMBLE_INLINE Vec load(const float* p) { return {_mm256_loadu_ps(p)}; }
 THIMBLE_INLINE void store(float* p, Vec a) { _mm256_storeu_ps(p, a.v); }
-THIMBLE_INLINE void stream(float* p, Vec a) { _mm256_stream_ps(p, a.v); }
-THIMBLE_INLINE void end_streams() { _mm_sfence(); }
+THIMBLE_INLINE void end_streams() {}
 THIMBLE_INLINE Vec load_first(const float* p, int count) { return {_mm256_maskload_ps(p, first_mask(count))}; }
 THIMBLE_INLINE void store_first(float* p, Vec a, int count) { _mm256_maskstore_ps(p, first_mask(count), a.v); }
 THIMBLE_INLINE Vec load(const BFloat16* p) {

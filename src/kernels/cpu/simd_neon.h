@@ -13,7 +13,6 @@ THIMBLE_INLINE Vec zero() { return {vdupq_n_f32(0)}; }
 THIMBLE_INLINE Vec broadcast(float x) { return {vdupq_n_f32(x)}; }
 THIMBLE_INLINE Vec load(const float* p) { return {vld1q_f32(p)}; }
 THIMBLE_INLINE void store(float* p, Vec a) { vst1q_f32(p, a.v); }
-THIMBLE_INLINE void stream(float* p, Vec a) { vst1q_f32(p, a.v); }
 THIMBLE_INLINE void end_streams() {}
 // There are no masks of lanes: short vectors are loaded and stored lane by lane.
 THIMBLE_INLINE Vec load_first(const float* p, int count) {

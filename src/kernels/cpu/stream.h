@@ -11,7 +11,7 @@ constexpr Bytes kStreamedBytes = 32 * kMiB;
 template <typename T>
 constexpr bool kFillsLine = kLanes * sizeof(T) == 64;
 
-// For `count` results in rows of `row`, of which whole vectors are written from `results` on.
+// For rows of `row` results from `results` on, of a tensor of `count`.
 template <typename T>
 THIMBLE_INLINE bool is_streamed(const T* results, std::int64_t count, std::int64_t row) {
   return kFillsLine<T> && count * static_cast<Bytes>(sizeof(T)) > kStreamedBytes && row % kLanes == 0 &&

@@ -4,6 +4,7 @@
 // 16 is zero: neither blocking nor threads change a bit.
 #pragma once
 
+#include "base/matrix_registers.h"
 #include "kernels/cpu/tile_work.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
@@ -14,14 +15,6 @@ static_assert(kTileRows == 2 * kMatrixRows && kTileColumns == 2 * kMatrixRows &&
 
 // What each register is for.
 constexpr int kFirstRows = 4, kSecondRows = 5, kFirstColumns = 6, kSecondColumns = 7;  // sums are in 0 to 3
-
-// As the instruction that gives the registers their shapes reads it.
-struct alignas(64) MatrixShapes {
-  std::uint8_t palette = 1, first_row = 0, reserved[14] = {};
-  std::uint16_t row_bytes[16] = {};
-  std::uint8_t rows[16] = {};
-};
-static_assert(sizeof(MatrixShapes) == 64);
 
 // Compilers know neither of the registers nor that memory is read here, unless they are told: intrinsics of some do not
 // tell them.
@@ -84,6 +77,7 @@ struct MatrixRun {
   int blank = -1;  // a row of a that sees nothing of it
 };
 
+// A row that sees nothing multiplies zeros, as one that reads written padding does.
 THIMBLE_INLINE void copy_rows(MatrixCopies& copies, const TileWork& t, const MatrixRun& run, std::int64_t k, int rows) {
   const auto count = static_cast<int>(smaller(kMatrixPairs, run.length - k));
   for (int r = 0; r < rows; ++r)
@@ -103,7 +97,9 @@ THIMBLE_INLINE void copy_columns(MatrixCopies& copies, const TileWork& t, const 
 
 template <int kVectors, bool kHasSecond>
 THIMBLE_INLINE void add_run(const TileWork& t, const MatrixRun& run, int rows, MatrixCopies& copies) {
-  const bool reads_columns = t.last_lanes == kLanes || t.b_next >= kVectors * kLanes;  // and nothing behind them
+  // Whole vectors may be read beyond the last column: what follows a row of b, and behind its last one the rest of the
+  // workspace. Nothing of what is made of it is stored.
+  const bool reads_columns = t.last_lanes == kLanes || t.b_next >= kVectors * kLanes;
   for (std::int64_t k = 0; k < run.length; k += kMatrixPairs) {
     const bool is_whole = k + kMatrixPairs <= run.length;
     const Unit* a = run.a + k;

@@ -27,8 +27,8 @@ struct TileWork {
   float* c = nullptr;
   std::int64_t c_row = 0;
   int last_lanes = kLanes;  // columns in the last vector
-  // What is read next, fetched a line a step of k; null: not known. Where the reduction lies side by side in a, for the
-  // first run of `count` alone.
+  // What is read next, fetched a line a step of k, by tiles of vectors; null: not known. Where the reduction lies side
+  // by side in a, for the first run of `count` alone.
   const std::byte* ahead = nullptr;
   std::int64_t ahead_step = kLineBytes;
   // The first row of the tile sees nothing of the first inner step, the last row nothing of the last: the border of a

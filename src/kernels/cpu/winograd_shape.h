@@ -7,7 +7,7 @@
 
 namespace thimble::kernels::THIMBLE_ISA {
 
-// Above the direct kernels of every instruction set: whatever one Winograd kernel refuses, all refuse.
+// Above the direct kernels of all vectors: whatever one Winograd kernel refuses, all refuse.
 constexpr int kWinogradRank = static_cast<int>(Isa::avx512) + static_cast<int>(kIsa);
 
 // Measured, transforms included.

@@ -51,6 +51,7 @@ std::int64_t general_register(const ucontext_t& context, unsigned number) {
 Instruction decode(const std::uint8_t* code, const ucontext_t& context) {
   Instruction in;
   if (code[0] != 0xC4 || (code[1] & 0x1F) != 2) return in;
+  if ((code[2] & 0x84) != 0) return in;  // W and L are zero in all of them
   const unsigned r = (code[1] & 0x80) == 0 ? 8 : 0, x = (code[1] & 0x40) == 0 ? 8 : 0,
                  b = (code[1] & 0x20) == 0 ? 8 : 0;
   in.prefix = code[2] & 3;
@@ -123,6 +124,10 @@ __attribute__((target("avx2,fma"))) void add_products(Register& sums, const Regi
 
 bool take_shapes(const std::uint8_t* from) {
   if (from[0] != 1 || from[1] != 0) return false;  // the palette, and the row at which an instruction was interrupted
+  const auto are_zero = [&](int begin, int end) {
+    return std::all_of(from + begin, from + end, [](std::uint8_t byte) { return byte == 0; });
+  };
+  if (!are_zero(2, 16) || !are_zero(32, 48) || !are_zero(56, 64)) return false;  // reserved, and registers 8 to 15
   registers = {};
   for (std::size_t i = 0; i < kRegisters; ++i) {
     Register& r = registers.all[i];

@@ -132,28 +132,36 @@ THIMBLE_INLINE void sum_panel(const Place& place, std::int64_t width, const Term
   }
 }
 
-// For every column of the wide rows of [begin, end): first[column] += sum of p, second[column] += sum of p * q, where
-// terms.step gives p and q of an element. Sums are f32 within a block of rows and double across blocks. The last row
-// may be short.
-template <bool kFetches, typename Terms>
-void sum_columns_as(Range elements, std::int64_t width, const Terms& terms, double* first, double* second) {
+// Calls visit(place, fetches) for every panel of the wide rows of [begin, end), whose last may be short; `fetches`, a
+// type, says whether what comes next is worth fetching. Always forward: a second pass that went back would find the
+// last rows of the first in the cache, and loses more to hardware that foresees ascending addresses alone.
+template <typename Fetches, typename Visit>
+THIMBLE_INLINE void each_place_as(Range elements, std::int64_t width, Fetches fetches, Visit&& visit) {
   const std::int64_t whole = (elements.end - elements.begin) / width, step = block_rows(width);
   for (std::int64_t row = 0; row < whole; row += step) {
     const std::int64_t rows = smaller(step, whole - row), index = elements.begin + row * width;
-    each_panel(index, rows, width, index + rows * width,
-               [&](const auto& place) { sum_panel<kFetches>(place, width, terms, first, second); });
+    each_panel(index, rows, width, index + rows * width, [&](const auto& place) { visit(place, fetches); });
   }
-  each_rest(elements.begin + whole * width, elements.end,
-            [&](const auto& place) { sum_panel<false>(place, width, terms, first, second); });
+  each_rest(elements.begin + whole * width, elements.end, [&](const auto& place) { visit(place, std::false_type{}); });
 }
 
+template <typename Visit>
+void each_place(const Matrix& m, Range elements, Visit&& visit) {
+  if (m.is_fetched) {
+    each_place_as(elements, m.width(), std::true_type{}, visit);
+  } else {
+    each_place_as(elements, m.width(), std::false_type{}, visit);
+  }
+}
+
+// For every column of the wide rows of [begin, end): first[column] += sum of p, second[column] += sum of p * q, where
+// terms.step gives p and q of an element. Sums are f32 within a block of rows and double across blocks.
 template <typename Terms>
 void sum_columns(const Matrix& m, Range elements, const Terms& terms, double* first, double* second) {
-  if (m.is_fetched) {
-    sum_columns_as<true>(elements, m.width(), terms, first, second);
-  } else {
-    sum_columns_as<false>(elements, m.width(), terms, first, second);
-  }
+  each_place(
+      m, elements, [&](const auto& place, auto fetches) __attribute__((always_inline)) {
+        sum_panel<decltype(fetches)::value>(place, m.width(), terms, first, second);
+      });
 }
 
 // The same for plain sums: first[column] += sum of x. global_avg_pool and channel_sum need no products.
@@ -190,27 +198,13 @@ THIMBLE_INLINE void map_panel(const Place& place, std::int64_t width, const Map&
   }
 }
 
-// Calls map.step for every vector of the wide rows of [begin, end). Forward as the sums before it: the other way round
-// would find their last rows in the cache, and loses more to hardware that foresees ascending addresses alone.
-template <bool kFetches, typename Map>
-void map_columns_as(Range elements, std::int64_t width, const Map& map) {
-  const std::int64_t whole = (elements.end - elements.begin) / width, step = block_rows(width);
-  for (std::int64_t row = 0; row < whole; row += step) {
-    const std::int64_t rows = smaller(step, whole - row), index = elements.begin + row * width;
-    each_panel(index, rows, width, index + rows * width,
-               [&](const auto& place) { map_panel<kFetches>(place, width, map); });
-  }
-  each_rest(elements.begin + whole * width, elements.end,
-            [&](const auto& place) { map_panel<false>(place, width, map); });
-}
-
+// Calls map.step for every vector of the wide rows of [begin, end).
 template <typename Map>
 void map_columns(const Matrix& m, Range elements, const Map& map) {
-  if (m.is_fetched) {
-    map_columns_as<true>(elements, m.width(), map);
-  } else {
-    map_columns_as<false>(elements, m.width(), map);
-  }
+  each_place(
+      m, elements, [&](const auto& place, auto fetches) __attribute__((always_inline)) {
+        map_panel<decltype(fetches)::value>(place, m.width(), map);
+      });
 }
 
 // Sum over the folded rows: narrow[c] = sum of wide[f * channels + c], in place at the front of the same array.

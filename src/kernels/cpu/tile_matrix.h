@@ -214,6 +214,7 @@ void run_tile(TileWork& t, std::int64_t row_count, std::int64_t column_count) no
   static_assert(std::is_same_v<B, Unit>);
   const auto rows = static_cast<int>(row_count), columns = static_cast<int>(column_count);
   const auto last_lanes = [](int count) { return count > kLanes ? count - kLanes : count; };
+  t.last_lanes = last_lanes(columns);
   alignas(64) MatrixSums sums;
   if constexpr (kColumns) {
     TileWork turned = t;
@@ -230,10 +231,8 @@ void run_tile(TileWork& t, std::int64_t row_count, std::int64_t column_count) no
     matrix_sums<true>(turned_sums, turned, columns, rows > kLanes);
     transpose_sums(sums, turned_sums, rows, columns);
   } else {
-    t.last_lanes = last_lanes(columns);
     matrix_sums<false>(sums, t, rows, columns > kLanes);
   }
-  t.last_lanes = last_lanes(columns);
   columns > kLanes ? end_rows<2>(sums, t, rows) : end_rows<1>(sums, t, rows);
 }
 

@@ -24,6 +24,7 @@ std::span<const Pass> training_recipe() {
       passes::kFuseAccumulate,   // after gradients have lost the casts between them and their totals
       passes::kFuseSum,          // after gradients of casts are gone that part a gradient from its sum
       passes::kFuseNormalize,    // after all passes that look for convolutions and their gradients
+      passes::kFuseMoments,      // after norms are split, and convolutions that read one are known by another name
       passes::kRemoveDeadNodes,  // last: whatever lost its readers
   };
   return kRecipe;

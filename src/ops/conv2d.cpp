@@ -1,13 +1,15 @@
-// Two-dimensional convolution (cross-correlation, as everywhere in the field) with an optional bias and rectifier.
+// Two-dimensional convolution (cross-correlation, as everywhere in the field) with an optional bias and rectifier, and
+// with the moments of what it makes where they are asked for.
 #include "ops/conv2d_sum.h"
+#include "ops/conv_moments.h"
 #include "ops/example_types.h"
 
 namespace thimble::ops::conv2d {
 namespace {
 
 constexpr std::string_view kName = "conv2d";
-constexpr AttributeDef kAttributes[] = {kStrideAttribute, kPaddingAttribute, kDilationAttribute, kGroupsAttribute,
-                                        kActivationAttribute};
+constexpr AttributeDef kAttributes[] = {kStrideAttribute, kPaddingAttribute,    kDilationAttribute,
+                                        kGroupsAttribute, kActivationAttribute, kMomentsAttribute};
 
 std::vector<Type> infer(const OpQuery& q) {
   require_inputs(kName, q, 2, 3);
@@ -19,7 +21,7 @@ std::vector<Type> infer(const OpQuery& q) {
     require_floating(kName, "bias", q.in[2]);
     require_shape(kName, "bias", q.in[2], {s.w[3]});
   }
-  return {{q.in[0].dtype, s.y}};
+  return with_moments(kName, q, {q.in[0].dtype, s.y});
 }
 
 // dx reads w only, dw reads x only, dbias neither: whoever does not want a gradient does not keep its operand.
@@ -50,13 +52,16 @@ void gradient(GradBuilder& g) {
 }
 constexpr GradientRule kGradients[] = {{"from_input", gradient}};
 
-double flops(const OpQuery& q) { return conv2d_shape(kName, q, q.in[0].shape, q.in[1].shape).flops(); }
+double flops(const OpQuery& q) {
+  return conv2d_shape(kName, q, q.in[0].shape, q.in[1].shape).flops() + moments_flops(q);
+}
 
 void reference(const OpQuery& q, const Call& call) noexcept {
   const TensorView& x = call.in[0];
   convolve(
       conv2d_shape(kName, q, x.shape, call.in[1].shape), [&](std::int64_t i) { return load(x, i); }, call.in[1],
       call.in.size() == 3 ? &call.in[2] : nullptr, activation_of(q), call.out[0]);
+  store_out_moments(q, call);
 }
 
 std::vector<Example> examples() {
@@ -73,18 +78,23 @@ std::vector<Example> examples() {
        {{"dilation", 3}, {"padding", 1}, {"stride", 2}, {"groups", 2}}},
       {{f32({1, 1, 1, 1}), f32({3, 3, 1, 1})}, {{"padding", 1}}},
       {{f32({2, 8, 8, 16}), f32({3, 3, 16, 8})}, {{"padding", 1}}},
+      {{f32({3, 9, 7, 5}), f32({3, 3, 5, 37})}, {{"padding", 1}, {"moments_eps", 1e-5}}},
+      {{f32({5, 6, 7, 24}), f32({1, 1, 24, 70}), f32({70})}, {{"moments_eps", 1e-3}}},
+      {{f32({2, 9, 11, 6}), f32({3, 3, 3, 10})}, {{"groups", 2}, {"stride", 2}, {"padding", 1}, {"moments_eps", 1e-5}}},
+      {{f32({3, 8, 7, 21}), f32({3, 3, 1, 21})}, {{"groups", 21}, {"padding", 1}, {"moments_eps", 1e-5}}},
   };
 }
 
 }  // namespace
 
-extern constinit const OpDef def = {.name = kName,
-                                    .formula = "y = act(sum over taps and channels of x * w + bias)",
-                                    .attributes = kAttributes,
-                                    .infer = infer,
-                                    .gradients = kGradients,
-                                    .flops = flops,
-                                    .reference = reference,
-                                    .examples = examples};
+extern constinit const OpDef def = {
+    .name = kName,
+    .formula = "y = act(sum over taps and channels of x * w + bias); with moments_eps also mean and rstd of y",
+    .attributes = kAttributes,
+    .infer = infer,
+    .gradients = kGradients,
+    .flops = flops,
+    .reference = reference,
+    .examples = examples};
 
 }  // namespace thimble::ops::conv2d

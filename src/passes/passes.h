@@ -16,6 +16,7 @@ extern const Pass kFlattenConcats;
 extern const Pass kFuseAccumulate;
 extern const Pass kFuseSum;
 extern const Pass kFuseNormalize;
+extern const Pass kFuseMoments;
 extern const Pass kRemoveDeadNodes;
 
 }  // namespace thimble::passes

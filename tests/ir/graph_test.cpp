@@ -77,7 +77,8 @@ TEST_F(GraphTest, RenamingFreesTheOldName) {
 
 TEST_F(GraphTest, MissingAttributesTakeTheirDefaults) {
   const NodeId conv = graph.add_node("conv2d", {x, w}, {{"padding", 1}}, "conv");
-  const Attributes wanted = {{"activation", "none"}, {"dilation", 1}, {"groups", 1}, {"padding", 1}, {"stride", 1}};
+  const Attributes wanted = {{"activation", "none"}, {"dilation", 1}, {"groups", 1},
+                             {"moments_eps", 0.0},   {"padding", 1},  {"stride", 1}};
   EXPECT_EQ(graph.node(conv).attributes, wanted);
 }
 

@@ -125,18 +125,27 @@ TEST_P(KernelTest, RefusesF64) {
   }
 }
 
+// Moments are those of what was stored, which the reference may have rounded to a neighbouring number.
+void take_moments_of(const Tensor& y, const OpCase& c, std::vector<Tensor>& want) {
+  if (!has_attribute(*c.op, "moments_eps") || want.size() == 1) return;
+  const Attributes eps = {{"eps", c.attributes.number("moments_eps")}};
+  const std::vector<Tensor> moments = run_op(*find_op(op_table(), "batch_moments"), eps, {y}, kTestScalars);
+  std::copy(moments.begin(), moments.end(), want.begin() + 1);
+}
+
 TEST_P(KernelTest, AgreesWithTheReferenceInsideItsMemory) {
   for_served([&](const OpCase& c, const std::vector<Tensor>& in) {
-    const std::vector<Tensor> want = run_op(*c.op, c.attributes, in, kTestScalars);
+    std::vector<Tensor> want = run_op(*c.op, c.attributes, in, kTestScalars);
     for (const int threads : kThreadCounts) {
       const RunResult got = run_kernel(kernel(), c, in, {.threads = threads});
       ASSERT_EQ(got.status, Status::good);
       EXPECT_TRUE(got.is_inside) << "a canary died";
       EXPECT_TRUE(got.leaves_inputs) << "an input was written";
       ASSERT_EQ(got.out.size(), want.size());
+      take_moments_of(got.out[0], c, want);
       for (std::size_t k = 0; k < want.size(); ++k) {
         SCOPED_TRACE(join_text("output ", k, ", ", threads, " threads"));
-        expect_close(got.out[k], want[k], rounds_operands(kernel(), c.in));
+        expect_close(got.out[k], want[k], k == 0 && rounds_operands(kernel(), c.in));
       }
     }
   });

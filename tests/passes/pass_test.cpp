@@ -58,7 +58,8 @@ const Pass& find_pass(const std::string& name) {
       &passes::kSimplify,          &passes::kFuseNormActivation, &passes::kFuseConvActivation,
       &passes::kFuseAddActivation, &passes::kBf16Storage,        &passes::kSparseParameters,
       &passes::kSplitNorms,        &passes::kFlattenConcats,     &passes::kFuseAccumulate,
-      &passes::kFuseSum,           &passes::kFuseNormalize,      &passes::kRemoveDeadNodes};
+      &passes::kFuseSum,           &passes::kFuseNormalize,      &passes::kFuseMoments,
+      &passes::kRemoveDeadNodes};
   for (const Pass* pass : kAll) {
     if (pass->name == name) return *pass;
   }

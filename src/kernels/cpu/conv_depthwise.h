@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/cpu/activation.h"
+#include "kernels/cpu/conv_moments.h"
 #include "kernels/cpu/conv_shape.h"
 #include "kernels/cpu/stream.h"
 
@@ -67,10 +68,10 @@ struct DepthwiseGather {
   Axis rows, columns;
   std::int64_t channels = 0;
 
-  // Calls end(place, channel, lanes, sum) for every vector of output row `row`, counted over all images; `place` is its
-  // first element.
-  template <typename X, typename W, typename End>
-  void run(const X* x, const W* w, std::int64_t row, End&& end) const {
+  // Makes output row `row`, counted over all images: open(channel, lanes) gives what takes the sums of a vector of
+  // channels, take(place, sum) for each, where `place` is the sum's first element, and close() in the end.
+  template <typename X, typename W, typename Open>
+  void run(const X* x, const W* w, std::int64_t row, Open&& open) const {
     const std::int64_t h = row % rows.out;
     const AxisPhase phase = phase_of(rows, (h + rows.padding) % rows.period);
     const std::int64_t u = (h - phase.first_out) / rows.period;
@@ -83,12 +84,12 @@ struct DepthwiseGather {
     taps.x = x + (row / rows.out * rows.source + first) * columns.source * channels + inside.begin * taps.x_row;
     taps.w = w + phase.first_tap * columns.kernel * channels + inside.begin * taps.w_row;
     for (std::int64_t p = 0; p < columns.period; ++p)
-      run_phase(taps, phase_of(columns, p), row * columns.out * channels, end);
+      run_phase(taps, phase_of(columns, p), row * columns.out * channels, open);
   }
 
  private:
-  template <typename X, typename W, typename End>
-  void run_phase(DepthwiseTaps<X, W> t, const AxisPhase& phase, std::int64_t row_place, End&& end) const {
+  template <typename X, typename W, typename Open>
+  void run_phase(DepthwiseTaps<X, W> t, const AxisPhase& phase, std::int64_t row_place, Open&& open) const {
     t.columns = phase.taps;
     t.x_column = phase.source_step * channels;
     t.w_column = phase.tap_step * channels;
@@ -102,60 +103,102 @@ struct DepthwiseGather {
     each_vector(0, channels, [&](std::int64_t c, auto lanes) {
       const X* x = t.x + c;
       const W* w = t.w + c;
+      auto results = open(c, lanes);
       const auto place = [&](std::int64_t u) {
         return row_place + (phase.first_out + columns.period * u) * channels + c;
       };
       const auto at_border = [&](std::int64_t u) {
         const Range taps =
             inside_steps(u * columns.stride + phase.first_source, phase.source_step, columns.source, phase.taps);
-        end(place(u), c, lanes, depthwise_sum(t, x + u * t.x_next, w, taps, lanes));
+        results.take(place(u), depthwise_sum(t, x + u * t.x_next, w, taps, lanes));
       };
       for (std::int64_t u = phase.begin; u < whole.begin; ++u) at_border(u);
-      depthwise_inside(t, x, w, whole, lanes, [&](std::int64_t u, Vec sum) { end(place(u), c, lanes, sum); });
+      depthwise_inside(t, x, w, whole, lanes, [&](std::int64_t u, Vec sum) { results.take(place(u), sum); });
       for (std::int64_t u = whole.end; u < phase.end; ++u) at_border(u);
+      results.close();
     });
   }
 };
 
-// Gathers every row of the result: end(element, place, channel, lanes, sum) makes a vector of it.
-template <typename End>
-void run_depthwise(const DepthwiseGather& gather, std::int64_t batch, const Call& call, End&& end) noexcept {
-  parallel_for(call.threads, batch * gather.rows.out, [&](std::int64_t first, std::int64_t last) {
+// Takes the sums of one vector of channels in a row. end(element, place, channel, lanes, sum) makes a result of each.
+template <bool kWatches, typename T, typename Lanes, typename End>
+struct DepthwiseResults {
+  T* out;
+  bool streams;
+  std::int64_t channel;
+  Lanes lanes;
+  const End& end;
+  const PieceMoments& moments;  // of what is stored, if it is watched
+  VectorMoments<Lanes> own = {channel, lanes};
+
+  [[gnu::always_inline]] void take(std::int64_t place, Vec sum) {
+    const Vec result = end(T{}, place, channel, lanes, sum);
+    store_result(out + place, result, lanes, streams);
+    if constexpr (kWatches) own.take(moments, result, out + place);
+  }
+  [[gnu::always_inline]] void close() const {
+    if constexpr (kWatches) own.close(moments);
+  }
+};
+
+// Gathers the rows of the result that a thread is given.
+template <bool kWatches, typename X, typename W, typename End>
+void run_depthwise_rows(const DepthwiseGather& gather, const Call& call, Range rows, const PieceMoments& moments,
+                        const End& end) noexcept {
+  X* out = call.out[0].as<X>();
+  const bool lies_over = call.in.size() == 3 && call.in[2].data == call.out[0].data;
+  const bool streams = !lies_over && is_streamed(out, call.out[0].shape.count(), gather.channels);
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    gather.run(call.in[0].as<const X>(), call.in[1].as<const W>(), row, [&](std::int64_t channel, auto lanes) {
+      return DepthwiseResults<kWatches, X, decltype(lanes), End>{out, streams, channel, lanes, end, moments};
+    });
+  }
+  if (streams) end_streams();
+}
+
+// `moments` of the result, or none.
+template <bool kMayWatch, typename End>
+void run_depthwise(const DepthwiseGather& gather, std::int64_t batch, const Call& call, const OutMoments& moments,
+                   const End& end) noexcept {
+  const ThreadMoments all = {moments, reinterpret_cast<float*>(call.workspace), moments.elements(), call.threads};
+  all.clear();
+  parallel(call.threads, [&](int thread, int threads) {
+    const Range rows = part_of(batch * gather.rows.out, thread, threads);
+    const PieceMoments own = all.of(thread);
     with_element(call.in[0].dtype, [&](auto x) {
       with_element(call.in[1].dtype, [&](auto w) {
         using X = decltype(x);
-        X* out = call.out[0].as<X>();
-        const bool lies_over = call.in.size() == 3 && call.in[2].data == call.out[0].data;
-        const bool streams = !lies_over && is_streamed(out, call.out[0].shape.count(), gather.channels);
-        for (std::int64_t row = first; row < last; ++row) {
-          gather.run(call.in[0].as<const X>(), call.in[1].as<const decltype(w)>(), row,
-                     [&](std::int64_t place, std::int64_t channel, auto lanes, Vec sum) {
-                       store_result(out + place, end(x, place, channel, lanes, sum), lanes, streams);
-                     });
+        using W = decltype(w);
+        if constexpr (kMayWatch) {
+          if (moments.exists()) return run_depthwise_rows<true, X, W>(gather, call, rows, own, end);
         }
-        if (streams) end_streams();
+        run_depthwise_rows<false, X, W>(gather, call, rows, own, end);
       });
     });
   });
+  all.store_to(call.out);
 }
 
-inline void depthwise_forward(const ConvShape& s, Activation activation, const Call& call) noexcept {
+inline void depthwise_forward(const ConvShape& s, Activation activation, const OutMoments& moments,
+                              const Call& call) noexcept {
   const TensorView* bias = call.in.size() == 3 ? &call.in[2] : nullptr;
   const DepthwiseGather gather = {forward_axis(s, s.height, s.out_height, s.kernel_height),
                                   forward_axis(s, s.width, s.out_width, s.kernel_width), s.channels};
-  run_depthwise(gather, s.batch, call, [&](auto, std::int64_t, std::int64_t channel, auto lanes, Vec sum) {
-    if (bias != nullptr) {
-      with_element(bias->dtype, [&](auto e) { sum = add(sum, load(bias->as<const decltype(e)>() + channel, lanes)); });
-    }
-    return activate(activation, sum);
-  });
+  run_depthwise<true>(
+      gather, s.batch, call, moments, [&](auto, std::int64_t, std::int64_t channel, auto lanes, Vec sum) {
+        if (bias != nullptr) {
+          with_element(bias->dtype,
+                       [&](auto e) { sum = add(sum, load(bias->as<const decltype(e)>() + channel, lanes)); });
+        }
+        return activate(activation, sum);
+      });
 }
 
 inline void depthwise_grad_input(const ConvShape& s, const Call& call) noexcept {
   const TensorView* addend = call.in.size() == 3 ? &call.in[2] : nullptr;
   const DepthwiseGather gather = {backward_axis(s, s.out_height, s.height, s.kernel_height),
                                   backward_axis(s, s.out_width, s.width, s.kernel_width), s.channels};
-  run_depthwise(gather, s.batch, call, [&](auto y, std::int64_t place, std::int64_t, auto lanes, Vec sum) {
+  run_depthwise<false>(gather, s.batch, call, {}, [&](auto y, std::int64_t place, std::int64_t, auto lanes, Vec sum) {
     return addend == nullptr ? sum : add(load(addend->as<const decltype(y)>() + place, lanes), sum);
   });
 }

@@ -17,7 +17,9 @@ inline bool packs(const ConvShape& s) { return kHasPairs || s.taps() * s.group_c
 
 inline GatherPlan plan_forward(const KernelQuery& q, const SourceNorm& norm = {}) {
   const ConvShape shape = conv_shape(*q.attributes, q.in[0].shape, q.in[1].shape, q.out[0].shape);
-  return (packs(shape) ? plan_packed : plan_gather)(shape, false, q.in[0].dtype, norm);
+  GatherPlan plan = (packs(shape) ? plan_packed : plan_gather)(shape, false, q.in[0].dtype, norm);
+  plan.moments = out_moments(q);
+  return plan;
 }
 
 inline std::unique_ptr<KernelState> prepare_forward(const KernelQuery& q, const SourceNorm& norm = {}) {
@@ -28,7 +30,7 @@ inline std::unique_ptr<KernelState> prepare_forward(const KernelQuery& q, const 
 }
 
 inline Bytes forward_workspace(const GatherPlan& plan, int threads) {
-  if (plan.shape.is_depthwise()) return 0;
+  if (plan.shape.is_depthwise()) return threads * plan.moments.elements() * 4;
   return packs(plan.shape) ? carve_packed(plan, threads, nullptr).bytes : threads * plan.buffer_elements() * 4;
 }
 
@@ -37,6 +39,9 @@ void run_gather(const GatherPlan& plan, const GatherCall& what) noexcept {
   const Call& call = what.call;
   const std::int64_t rows = plan.shape.batch * plan.row_count(), panels = plan.panel_count();
   const ThreadGrid grid = choose_grid(rows, panels, call.threads);
+  auto* buffers = reinterpret_cast<float*>(call.workspace);
+  const ThreadMoments moments = plan.thread_moments(buffers, call.threads);
+  moments.clear();
   const auto panel_of = [&](std::int64_t index) {
     GatherPanel panel = panel_at(plan, index);
     panel.weights = call.in[1].as<const W>() + panel.column;
@@ -44,10 +49,11 @@ void run_gather(const GatherPlan& plan, const GatherCall& what) noexcept {
     return panel;
   };
   parallel(grid.rows * grid.columns, [&](int thread, int) {
-    float* buffer = reinterpret_cast<float*>(call.workspace) + thread * plan.buffer_elements();
     gather<W>(plan, what, part_of(rows, thread / grid.columns, grid.rows),
-              part_of(panels, thread % grid.columns, grid.columns), buffer, panel_of);
+              part_of(panels, thread % grid.columns, grid.columns), buffers + thread * plan.buffer_elements(),
+              panel_of);
   });
+  moments.store_to(call.out);
 }
 
 // `norm` are the statistics and parameters of the source's norm, if it has one.
@@ -58,7 +64,7 @@ inline Status run_forward(const KernelState& kernel_state, const Call& call,
   const GatherCall what = {
       call, {.bias = call.in.size() == 3 ? &call.in[2] : nullptr, .activation = state.activation}, norm};
   if (shape.is_depthwise()) {
-    depthwise_forward(shape, state.activation, call);
+    depthwise_forward(shape, state.activation, state.plan.moments, call);
   } else if (packs(shape)) {
     gather_packed(state.plan, what);
   } else {

@@ -14,6 +14,7 @@ struct GatherPlan {
   std::int64_t source_group = 0, out_group = 0;  // channels a group
   std::int64_t out_channels = 0;
   std::int64_t panel_columns = kTileColumns;
+  OutMoments moments = {};
 
   bool is_backward() const { return maker.rows.is_backward; }
   std::int64_t outputs() const { return shape.batch * maker.rows.out * maker.columns.out; }
@@ -25,7 +26,13 @@ struct GatherPlan {
   std::int64_t group_panels() const { return divide_up(out_group, panel_columns); }
   std::int64_t panel_count() const { return shape.groups * group_panels(); }
   std::int64_t band_elements() const { return round_up(maker.elements(band.rows, band.columns, source_group), 16); }
-  std::int64_t buffer_elements() const { return band_elements() + maker.norm.elements(); }
+  std::int64_t norm_place() const { return band_elements(); }  // in a thread's buffer
+  std::int64_t moments_place() const { return norm_place() + maker.norm.elements(); }
+  std::int64_t buffer_elements() const { return moments_place() + moments.elements(); }
+
+  ThreadMoments thread_moments(float* buffers, int threads) const {
+    return {moments, buffers + moments_place(), buffer_elements(), threads};
+  }
 };
 
 inline GatherPlan plan_gather(const ConvShape& shape, bool is_backward, DType source, const SourceNorm& norm = {}) {
@@ -148,7 +155,9 @@ void gather(const GatherPlan& plan, const GatherCall& what, Range rows, Range pa
             PanelOf&& panel_of) noexcept {
   [[maybe_unused]] const TileRegisters registers;
   GatherWork work = {plan, what.call, what.ending, {}, {}};
-  BandNorm norm(plan.maker.norm, what.norm, buffer + plan.band_elements());
+  BandNorm norm(plan.maker.norm, what.norm, buffer + plan.norm_place());
+  const PieceMoments moments(plan.moments, buffer + plan.moments_place());
+  if (plan.moments.exists()) work.ending.moments = &moments;
   const std::int64_t row_count = plan.row_count();
   const Axis& row_axis = plan.maker.rows;
   const Axis& column_axis = plan.maker.columns;

@@ -107,6 +107,8 @@ inline void gather_packed(const GatherPlan& plan, const GatherCall& what) noexce
   const PackedWork work = carve_packed(plan, call.threads, call.workspace);
   const std::int64_t rows = plan.shape.batch * plan.row_count(), panels = plan.panel_count(),
                      step = panels_at_once(plan);
+  const ThreadMoments moments = plan.thread_moments(work.buffers, call.threads);
+  moments.clear();
   for (std::int64_t first = 0; first < panels; first += step) {
     const Range chosen = {first, smaller(first + step, panels)};
     with_element(call.in[1].dtype,
@@ -124,6 +126,7 @@ inline void gather_packed(const GatherPlan& plan, const GatherCall& what) noexce
                    work.buffers + thread * plan.buffer_elements(), panel_of);
     });
   }
+  moments.store_to(call.out);
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

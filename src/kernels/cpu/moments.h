@@ -104,6 +104,13 @@ static inline Moments combine_moments(const Moments* parts, std::int64_t runs, s
   return all;
 }
 
+static inline Moments joined(const Moments& a, const Moments& b) {
+  if (a.rows == 0) return b;
+  if (b.rows == 0) return a;
+  const double rows = a.rows + b.rows, distance = b.mean - a.mean, part = b.rows / rows;
+  return {rows, a.mean + distance * part, a.deviations + b.deviations + distance * distance * a.rows * part};
+}
+
 static inline double rstd_of(const Moments& moments, double eps) {
   return 1 / std::sqrt(moments.deviations / moments.rows + eps);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/cpu/activation.h"
+#include "kernels/cpu/conv_moments.h"
 #include "kernels/cpu/tile.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
@@ -28,7 +29,8 @@ THIMBLE_INLINE void fill_zero(T* to, std::int64_t count) {
 struct Ending {
   const TensorView* bias = nullptr;  // one element a column; null: none
   Activation activation = Activation::none;
-  const TensorView* addend = nullptr;  // shaped like the output; null: none
+  const TensorView* addend = nullptr;     // shaped like the output; null: none
+  const PieceMoments* moments = nullptr;  // gathered of what is stored; null: none
 };
 
 // `sums` (rows, kTileColumns) to element `place` of `out`; `column` is the first column's place in the bias.
@@ -97,9 +99,11 @@ void run_tiles_to(const TensorView& out, const Ending& ending, const TileWork& s
       t.addend = ending.addend->as<const float>() + place;
     }
     run_tile<B, kColumns>(t, end - begin, columns);
-    if (is_direct) return;
+    if (is_direct && ending.moments == nullptr) return;
     with_element(out.dtype, [&](auto element) {
-      finish_tile(sums, ending, column, end - begin, columns, out.as<decltype(element)>(), place, out_row);
+      auto* to = out.as<decltype(element)>();
+      if (!is_direct) finish_tile(sums, ending, column, end - begin, columns, to, place, out_row);
+      if (ending.moments != nullptr) ending.moments->add_rows(to + place, end - begin, column, columns);
     });
   });
 }

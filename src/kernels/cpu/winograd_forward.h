@@ -30,15 +30,22 @@ inline std::string refuse_winograd_forward(const KernelQuery& q) {
                        "would need too much workspace for so small maps");
 }
 
+// Moments take workspace of their own: which pieces a map is worked on in does not depend on them.
+inline WinogradPlan plan_winograd_forward(const KernelQuery& q, const SourceNorm& norm) {
+  WinogradPlan plan = plan_winograd(winograd_forward_shape(q), false, norm);
+  plan.moments = out_moments(q);
+  return plan;
+}
+
 inline std::unique_ptr<KernelState> prepare_winograd_forward(const KernelQuery& q, const SourceNorm& norm = {}) {
   auto state = std::make_unique<WinogradForward>();
-  state->plan = plan_winograd(winograd_forward_shape(q), false, norm);
+  state->plan = plan_winograd_forward(q, norm);
   state->activation = activation_of(q);
   return state;
 }
 
 inline Bytes winograd_forward_workspace(const KernelQuery& q, const SourceNorm& norm = {}) {
-  return carve_winograd(plan_winograd(winograd_forward_shape(q), false, norm), q.threads, nullptr).bytes;
+  return carve_winograd(plan_winograd_forward(q, norm), q.threads, nullptr).bytes;
 }
 
 inline Status run_winograd_forward(const KernelState& kernel_state, const Call& call,

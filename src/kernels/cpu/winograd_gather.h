@@ -22,6 +22,7 @@ struct WinogradPlan {
   std::int64_t source_channels = 0, out_channels = 0;
   bool is_backward = false;
   SourceNorm norm;
+  OutMoments moments = {};
   bool is_small = false;  // smaller pieces, for maps beside which the workspace would weigh
   std::int64_t small_columns = kGatherColumns, small_tiles = kFewGatherTiles;  // then worked on at once
 
@@ -46,7 +47,9 @@ struct WinogradPlan {
   std::int64_t panel_columns(std::int64_t panel) const {
     return smaller(kTileColumns, out_channels - panel * kTileColumns);
   }
-  std::int64_t buffer_elements() const { return source().elements() + sums().elements() + norm.elements(); }
+  std::int64_t norm_place() const { return source().elements() + sums().elements(); }  // in a thread's buffer
+  std::int64_t moments_place() const { return norm_place() + norm.elements(); }
+  std::int64_t buffer_elements() const { return moments_place() + moments.elements(); }
 };
 
 struct WinogradWork {
@@ -200,6 +203,8 @@ THIMBLE_INLINE void finish_run(const WinogradPlan& plan, const TensorView& out, 
   const std::int64_t step = plan.out_channels;
   const bool has_bias = ending.bias != nullptr, has_addend = ending.addend != nullptr;
   const Activation activation = ending.activation;
+  const PieceMoments* moments = ending.moments;
+  VectorMoments<Lanes> watched = {column, lanes};
   Vec bias = zero();
   if (has_bias) {
     with_element(ending.bias->dtype,
@@ -226,12 +231,15 @@ THIMBLE_INLINE void finish_run(const WinogradPlan& plan, const TensorView& out, 
         if (j > 0 && !is_whole) break;
         Vec sum = has_bias ? add(outs[j], bias) : outs[j];
         if (has_addend) sum = add(load(addend.row[i] + j * step, lanes), sum);
-        store(to.row[i] + j * step, activate(activation, sum), lanes);
+        sum = activate(activation, sum);
+        store(to.row[i] + j * step, sum, lanes);
+        if (moments != nullptr) watched.take(*moments, sum, to.row[i] + j * step);
       }
       to.row[i] += kWinogradOut * step;
       if (has_addend) addend.row[i] += kWinogradOut * step;
     }
   }
+  if (moments != nullptr) watched.close(*moments);
 }
 
 // What a run ends in comes from afar while its products are made.
@@ -244,15 +252,16 @@ inline void fetch_outputs(const WinogradPlan& plan, const TensorView& out, const
 }
 
 // One panel of a block of tiles whose source is transformed.
-inline void gather_tiles(const WinogradPlan& plan, const GatherCall& what, Range tiles, std::int64_t panel,
-                         const Unit* source, const Unit* weights, float* sums, FetchQueue& ahead) noexcept {
+inline void gather_tiles(const WinogradPlan& plan, const TensorView& out, const Ending& ending, Range tiles,
+                         std::int64_t panel, const Unit* source, const Unit* weights, float* sums,
+                         FetchQueue& ahead) noexcept {
   const SumLayout to = plan.sums();
   const std::int64_t columns = plan.panel_columns(panel), first = panel * kTileColumns;
-  for_runs(plan.grid, tiles, [&](const TileRun& run) { fetch_outputs(plan, what.call.out[0], run, first); });
+  for_runs(plan.grid, tiles, [&](const TileRun& run) { fetch_outputs(plan, out, run, first); });
   multiply_points({source, plan.source(), weights, {plan.depth()}, sums, to}, tiles.end - tiles.begin, columns, ahead);
   for_runs(plan.grid, tiles, [&](const TileRun& run) {
     each_vector(0, columns, [&](std::int64_t n, auto lanes) {
-      finish_run(plan, what.call.out[0], what.ending, run, first + n, lanes, sums + run.place * to.row + n, to);
+      finish_run(plan, out, ending, run, first + n, lanes, sums + run.place * to.row + n, to);
     });
   });
 }
@@ -263,7 +272,10 @@ inline void gather_group(const WinogradPlan& plan, const GatherCall& what, Range
   const PointLayout layout = plan.source();
   auto* source = reinterpret_cast<Unit*>(buffer);
   float* sums = buffer + layout.elements();
-  BandNorm norm(plan.norm, what.norm, sums + plan.sums().elements());
+  BandNorm norm(plan.norm, what.norm, buffer + plan.norm_place());
+  const PieceMoments moments(plan.moments, buffer + plan.moments_place());
+  Ending ending = what.ending;
+  if (plan.moments.exists()) ending.moments = &moments;
   const ChosenMap map = {
       plan.grid, what.call.in[0].as<const UnitElement>(), plan.source_channels, {0, plan.source_channels}};
   for (std::int64_t first = tiles.begin; first < tiles.end; first += layout.rows) {
@@ -272,8 +284,8 @@ inline void gather_group(const WinogradPlan& plan, const GatherCall& what, Range
     FetchQueue ahead =
         pixels_ahead(map, block, {block.end, smaller(block.end + layout.rows, tiles.end)}, kWinogradIn - 1);
     for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
-      gather_tiles(plan, what, block, panel, source, weights + (panel - panels.begin) * plan.panel_elements(), sums,
-                   ahead);
+      gather_tiles(plan, what.call.out[0], ending, block, panel, source,
+                   weights + (panel - panels.begin) * plan.panel_elements(), sums, ahead);
     }
   }
 }
@@ -282,6 +294,9 @@ inline void run_winograd(const WinogradPlan& plan, const GatherCall& what) noexc
   const Call& call = what.call;
   const WinogradWork work = carve_winograd(plan, call.threads, call.workspace);
   const std::int64_t panels = plan.panel_count(), step = plan.group_panels();
+  const ThreadMoments moments = {plan.moments, work.buffers + plan.moments_place(), plan.buffer_elements(),
+                                 call.threads};
+  moments.clear();
   for (std::int64_t first = 0; first < panels; first += step) {
     const Range group = {first, smaller(first + step, panels)};
     with_element(call.in[1].dtype,
@@ -291,6 +306,7 @@ inline void run_winograd(const WinogradPlan& plan, const GatherCall& what) noexc
                    work.buffers + thread * plan.buffer_elements());
     });
   }
+  moments.store_to(call.out);
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

@@ -158,6 +158,7 @@ inline void add_conv_examples(std::string_view op, std::span<const ConvExample> 
     if (op.ends_with("conv2d")) {
       in.insert(in.end(), {w, plain({e.outs})});
       attributes.set("activation", std::string(e.norm_groups == 0 ? "none" : "relu"));
+      if (e.norm_groups == 0) attributes.set("moments_eps", 1e-5);
     } else if (op.ends_with("grad_input")) {
       in = e.norm_groups == 0 ? std::vector<Type>{y, w} : std::vector<Type>{y, w, x};
       attributes.set("height", e.x[1]);

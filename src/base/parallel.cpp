@@ -1,5 +1,6 @@
 #include "base/parallel.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -102,7 +103,29 @@ class Pool {
   std::atomic<int> busy_{0};
 };
 
+constexpr std::int64_t kFewGrains = 8;    // a thread: to wait for the last would cost more than waiting for a slow one
+constexpr std::int64_t kLeastParts = 64;  // a thread's share in pieces of the smallest size
+
+std::int64_t rounded_up(std::int64_t count, std::int64_t grain) { return (count + grain - 1) / grain * grain; }
+
 }  // namespace
+
+Shares::Shares(std::int64_t count, int threads, std::int64_t grain, bool is_fixed)
+    : count_(count),
+      grain_(grain),
+      least_(rounded_up(count / (kLeastParts * threads) + 1, grain)),
+      threads_(threads),
+      is_fixed_(is_fixed || threads == 1 || count < kFewGrains * threads * grain) {}
+
+Range Shares::next() noexcept {
+  std::int64_t begin = taken_.load(std::memory_order_relaxed), end = begin;
+  do {
+    if (begin >= count_) return {};
+    const std::int64_t half = rounded_up((count_ - begin) / (2 * threads_), grain_);
+    end = std::min(count_, begin + std::max(least_, half));
+  } while (!taken_.compare_exchange_weak(begin, end, std::memory_order_relaxed));
+  return {begin, end};
+}
 
 void run_parallel(int threads, ParallelBody body, void* context) noexcept {
   const Job job{body, context, threads < 1 ? 1 : threads};

@@ -1,6 +1,7 @@
 // The one pool of threads. Work is split by index and thread count alone, so results do not depend on timing.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <type_traits>
 
@@ -36,5 +37,33 @@ void parallel_for(int threads, std::int64_t count, Body&& body) noexcept {
     if (range.begin < range.end) body(range.begin, range.end);
   });
 }
+
+// [0, count) for threads that may not be equally fast: who is done takes the next piece, and pieces shrink towards the
+// end, so that all end together. Who takes what is a matter of time: what is made of an index must not depend on it.
+class Shares {
+ public:
+  // Pieces are multiples of `grain`, but for the last. Where there are few of those, or the caller wants to know who
+  // takes what, each thread takes one fixed part.
+  Shares(std::int64_t count, int threads, std::int64_t grain, bool is_fixed = false);
+
+  // Calls body(piece) for the pieces that fall to `thread`.
+  template <typename Body>
+  void take(int thread, Body&& body) noexcept {
+    if (is_fixed_) {
+      const Range part = part_of(count_, thread, threads_);
+      if (part.begin < part.end) body(part);
+      return;
+    }
+    for (Range piece = next(); piece.begin < piece.end; piece = next()) body(piece);
+  }
+
+ private:
+  Range next() noexcept;
+
+  std::int64_t count_, grain_, least_;
+  int threads_;
+  bool is_fixed_;
+  alignas(64) std::atomic<std::int64_t> taken_{0};
+};
 
 }  // namespace thimble

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -70,6 +71,62 @@ TEST(Parallel, NoThreadsMeansOne) {
     EXPECT_EQ(threads, 1);
   });
   EXPECT_EQ(calls, 1);
+}
+
+// All of [0, count), each index once, by as many threads as there are.
+std::vector<Range> taken_by(Shares& shares, int threads, std::int64_t count) {
+  std::vector<std::atomic<int>> visits(static_cast<std::size_t>(count));
+  std::vector<std::vector<Range>> pieces(static_cast<std::size_t>(threads));
+  parallel(threads, [&](int thread, int) {
+    shares.take(thread, [&](Range piece) {
+      pieces[static_cast<std::size_t>(thread)].push_back(piece);
+      for (std::int64_t i = piece.begin; i < piece.end; ++i) ++visits[static_cast<std::size_t>(i)];
+    });
+  });
+  for (const auto& visit : visits) EXPECT_EQ(visit.load(), 1) << threads << " threads, " << count << " indices";
+  std::vector<Range> all;
+  for (const std::vector<Range>& own : pieces) all.insert(all.end(), own.begin(), own.end());
+  std::sort(all.begin(), all.end(), [](Range a, Range b) { return a.begin < b.begin; });
+  return all;
+}
+
+TEST(Shares, CoverEveryIndexOnceInPiecesThatShrink) {
+  for (int threads = 1; threads <= 4; ++threads) {
+    for (const std::int64_t grain : {1, 3, 14}) {
+      for (const std::int64_t count : {0, 1, 13, 100, 1000, 12345}) {
+        Shares shares(count, threads, grain);
+        const std::vector<Range> pieces = taken_by(shares, threads, count);
+        for (std::size_t k = 1; k < pieces.size(); ++k) {
+          const std::int64_t size = pieces[k].end - pieces[k].begin, before = pieces[k - 1].end - pieces[k - 1].begin;
+          const bool is_fixed = pieces.size() <= static_cast<std::size_t>(threads);
+          EXPECT_TRUE(is_fixed || size <= before) << "piece " << k << " of " << count;
+          EXPECT_TRUE(is_fixed || before % grain == 0) << "piece " << k - 1 << " of " << count;
+        }
+      }
+    }
+  }
+}
+
+TEST(Shares, AreFixedWhereAskedFor) {
+  Shares shares(1000, 3, 1, true);
+  const std::vector<Range> pieces = taken_by(shares, 3, 1000);
+  ASSERT_EQ(pieces.size(), 3U);
+  for (int part = 0; part < 3; ++part) {
+    EXPECT_EQ(pieces[static_cast<std::size_t>(part)].begin, part_of(1000, part, 3).begin);
+    EXPECT_EQ(pieces[static_cast<std::size_t>(part)].end, part_of(1000, part, 3).end);
+  }
+}
+
+// A thread that is held up leaves the rest to the others.
+TEST(Shares, OfASlowThreadFallToTheOther) {
+  Shares shares(1000, 2, 1);
+  std::int64_t first = 0, second = 0;
+  shares.take(0, [&](Range piece) {
+    first += piece.end - piece.begin;
+    if (second == 0) shares.take(1, [&](Range other) { second += other.end - other.begin; });
+  });
+  EXPECT_EQ(first + second, 1000);
+  EXPECT_EQ(first, 250);  // half of its share, then the other took all
 }
 
 TEST(PartOf, PiecesAreContiguousAndNearlyEqual) {

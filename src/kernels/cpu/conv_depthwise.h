@@ -141,18 +141,20 @@ struct DepthwiseResults {
   }
 };
 
-// Gathers the rows of the result that a thread is given.
+// Gathers the rows of the result that fall to a thread.
 template <bool kWatches, typename X, typename W, typename End>
-void run_depthwise_rows(const DepthwiseGather& gather, const Call& call, Range rows, const PieceMoments& moments,
-                        const End& end) noexcept {
+void run_depthwise_rows(const DepthwiseGather& gather, const Call& call, Shares& shares, int thread,
+                        const PieceMoments& moments, const End& end) noexcept {
   X* out = call.out[0].as<X>();
   const bool lies_over = call.in.size() == 3 && call.in[2].data == call.out[0].data;
   const bool streams = !lies_over && is_streamed(out, call.out[0].shape.count(), gather.channels);
-  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-    gather.run(call.in[0].as<const X>(), call.in[1].as<const W>(), row, [&](std::int64_t channel, auto lanes) {
-      return DepthwiseResults<kWatches, X, decltype(lanes), End>{out, streams, channel, lanes, end, moments};
-    });
-  }
+  shares.take(thread, [&](Range rows) {
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      gather.run(call.in[0].as<const X>(), call.in[1].as<const W>(), row, [&](std::int64_t channel, auto lanes) {
+        return DepthwiseResults<kWatches, X, decltype(lanes), End>{out, streams, channel, lanes, end, moments};
+      });
+    }
+  });
   if (streams) end_streams();
 }
 
@@ -162,17 +164,17 @@ void run_depthwise(const DepthwiseGather& gather, std::int64_t batch, const Call
                    const End& end) noexcept {
   const ThreadMoments all = {moments, reinterpret_cast<float*>(call.workspace), moments.elements(), call.threads};
   all.clear();
-  parallel(call.threads, [&](int thread, int threads) {
-    const Range rows = part_of(batch * gather.rows.out, thread, threads);
+  Shares shares(batch * gather.rows.out, call.threads, 1, moments.exists());
+  parallel(call.threads, [&](int thread, int) {
     const PieceMoments own = all.of(thread);
     with_element(call.in[0].dtype, [&](auto x) {
       with_element(call.in[1].dtype, [&](auto w) {
         using X = decltype(x);
         using W = decltype(w);
         if constexpr (kMayWatch) {
-          if (moments.exists()) return run_depthwise_rows<true, X, W>(gather, call, rows, own, end);
+          if (moments.exists()) return run_depthwise_rows<true, X, W>(gather, call, shares, thread, own, end);
         }
-        run_depthwise_rows<false, X, W>(gather, call, rows, own, end);
+        run_depthwise_rows<false, X, W>(gather, call, shares, thread, own, end);
       });
     });
   });

@@ -37,8 +37,8 @@ inline Bytes forward_workspace(const GatherPlan& plan, int threads) {
 template <typename W>
 void run_gather(const GatherPlan& plan, const GatherCall& what) noexcept {
   const Call& call = what.call;
-  const std::int64_t rows = plan.shape.batch * plan.row_count(), panels = plan.panel_count();
-  const ThreadGrid grid = choose_grid(rows, panels, call.threads);
+  const ThreadGrid grid = choose_grid(plan.piece_count(), plan.panel_count(), call.threads);
+  Shares shares = plan.shares(grid);
   auto* buffers = reinterpret_cast<float*>(call.workspace);
   const ThreadMoments moments = plan.thread_moments(buffers, call.threads);
   moments.clear();
@@ -49,9 +49,9 @@ void run_gather(const GatherPlan& plan, const GatherCall& what) noexcept {
     return panel;
   };
   parallel(grid.rows * grid.columns, [&](int thread, int) {
-    gather<W>(plan, what, part_of(rows, thread / grid.columns, grid.rows),
-              part_of(panels, thread % grid.columns, grid.columns), buffers + thread * plan.buffer_elements(),
-              panel_of);
+    gather<W>(plan, what, shares, thread / grid.columns,
+              part_of(plan.panel_count(), thread % grid.columns, grid.columns),
+              buffers + thread * plan.buffer_elements(), panel_of);
   });
   moments.store_to(call.out);
 }

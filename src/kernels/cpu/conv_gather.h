@@ -23,6 +23,16 @@ struct GatherPlan {
   }
   std::int64_t depth() const { return units_of(source_group); }  // units of a tap
   std::int64_t row_count() const { return maker.rows.end - maker.rows.begin; }
+  // Long rows are worked on in several pieces, each alone: these, or else rows, are what threads share out.
+  std::int64_t row_pieces() const { return divide_up(maker.columns.end - maker.columns.begin, band.columns); }
+  std::int64_t piece_count() const { return shape.batch * row_count() * row_pieces(); }
+  std::int64_t pieces_together() const {
+    if (row_pieces() > 1) return 1;
+    return row_count() % band.rows == 0 ? band.rows : row_count();
+  }
+  Shares shares(const ThreadGrid& grid) const {
+    return {piece_count(), grid.rows, pieces_together(), grid.columns > 1 || moments.exists()};
+  }
   std::int64_t group_panels() const { return divide_up(out_group, panel_columns); }
   std::int64_t panel_count() const { return shape.groups * group_panels(); }
   std::int64_t band_elements() const { return round_up(maker.elements(band.rows, band.columns, source_group), 16); }
@@ -148,25 +158,26 @@ struct GatherCall {
   std::span<const TensorView> norm = {};
 };
 
-// Panels [panels.begin, panels.end) of output rows [rows.begin, rows.end), counted over all images. `panel_of` finds
-// the weights.
+// Panels [panels.begin, panels.end) of the pieces of rows that fall to thread `part` of those that share them.
+// `panel_of` finds the weights.
 template <typename B, typename PanelOf>
-void gather(const GatherPlan& plan, const GatherCall& what, Range rows, Range panels, float* buffer,
+void gather(const GatherPlan& plan, const GatherCall& what, Shares& shares, int part, Range panels, float* buffer,
             PanelOf&& panel_of) noexcept {
   [[maybe_unused]] const TileRegisters registers;
   GatherWork work = {plan, what.call, what.ending, {}, {}};
   BandNorm norm(plan.maker.norm, what.norm, buffer + plan.norm_place());
   const PieceMoments moments(plan.moments, buffer + plan.moments_place());
   if (plan.moments.exists()) work.ending.moments = &moments;
-  const std::int64_t row_count = plan.row_count();
+  const std::int64_t row_count = plan.row_count(), row_pieces = plan.row_pieces();
   const Axis& row_axis = plan.maker.rows;
   const Axis& column_axis = plan.maker.columns;
-  for (std::int64_t row = rows.begin; row < rows.end; row += work.block.rows.end - work.block.rows.begin) {
-    const std::int64_t inside = row % row_count;
-    const std::int64_t count = smaller(smaller(plan.band.rows, row_count - inside), rows.end - row);
-    work.block.first_image = row / row_count;
-    work.block.rows = {row_axis.begin + inside, row_axis.begin + inside + count};
-    for (std::int64_t column = column_axis.begin; column < column_axis.end; column += plan.band.columns) {
+  shares.take(part, [&](Range pieces) {
+    for (std::int64_t piece = pieces.begin; piece < pieces.end; piece += work.block.rows.end - work.block.rows.begin) {
+      const std::int64_t row = piece / row_pieces, inside = row % row_count;
+      const std::int64_t most = row_pieces > 1 ? 1 : smaller(plan.band.rows, pieces.end - piece);
+      const std::int64_t column = column_axis.begin + piece % row_pieces * plan.band.columns;
+      work.block.first_image = row / row_count;
+      work.block.rows = {row_axis.begin + inside, row_axis.begin + smaller(inside + most, row_count)};
       work.block.columns = {column, smaller(column + plan.band.columns, column_axis.end)};
       std::int64_t made_for = -1;
       for (std::int64_t index = panels.begin; index < panels.end; ++index) {
@@ -179,7 +190,7 @@ void gather(const GatherPlan& plan, const GatherCall& what, Range rows, Range pa
         gather_panel<B>(work, panel);
       }
     }
-  }
+  });
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

@@ -54,19 +54,21 @@ inline PackedWork carve_packed(const GatherPlan& plan, int threads, std::byte* b
   return work;
 }
 
-// The weights (depth, columns) of one tap for one panel. Columns beyond the panel hold anything, and what is made
-// of them is not stored.
+// The weights (depth, columns) of some source channels and one tap for one panel. Columns beyond the panel hold
+// anything, and what is made of them is not stored.
 template <typename W>
-void pack_tap(const GatherPlan& plan, const GatherPanel& panel, std::int64_t tap, const W* w, Unit* packed) noexcept {
-  const std::int64_t outs = plan.shape.out_channels, row = packed_row(plan);
+void pack_tap(const GatherPlan& plan, const GatherPanel& panel, std::int64_t tap, Range source, const W* w,
+              Unit* packed) noexcept {
+  const std::int64_t outs = plan.shape.out_channels, row = packed_row(plan), count = source.end - source.begin;
+  packed += source.begin / kUnitElements * row;
   if (!plan.is_backward()) {  // w[tap, c, panel.column + n]
-    w += tap * plan.source_group * outs + panel.column;
-    join_rows(packed, row, w, outs, plan.source_group, panel.columns);
+    w += (tap * plan.source_group + source.begin) * outs + panel.column;
+    join_rows(packed, row, w, outs, count, panel.columns);
     return;
   }
   const std::int64_t first_channel = panel.column - panel.group * plan.out_group;  // w[tap, first_channel + n, o]
-  w += (tap * plan.out_group + first_channel) * outs + panel.group * plan.source_group;
-  transpose_to_units(packed, row, w, outs, panel.columns, plan.source_group);
+  w += (tap * plan.out_group + first_channel) * outs + panel.group * plan.source_group + source.begin;
+  transpose_to_units(packed, row, w, outs, panel.columns, count);
 }
 
 // Calls body(tap) for all taps of the kernel in the order in which the phases read them.
@@ -85,15 +87,20 @@ void for_taps(const GatherPlan& plan, Body&& body) {
   }
 }
 
+// Threads share out taps, and where these are few, source channels.
 template <typename W>
 void pack_panels(const GatherPlan& plan, const Call& call, Range panels, Unit* packed) noexcept {
-  const std::int64_t taps = plan.shape.taps();
-  parallel_for(call.threads, (panels.end - panels.begin) * taps, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t index = begin / taps; index * taps < end; ++index) {
+  constexpr std::int64_t kChannels = 64;
+  const std::int64_t taps = plan.shape.taps(), parts = divide_up(plan.source_group, kChannels);
+  parallel_for(call.threads, (panels.end - panels.begin) * taps * parts, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t index = begin / (taps * parts); index * taps * parts < end; ++index) {
       std::int64_t place = index * taps;
       for_taps(plan, [&](std::int64_t tap) {
-        if (place >= begin && place < end) {
-          pack_tap(plan, panel_at(plan, panels.begin + index), tap, call.in[1].as<const W>(),
+        const std::int64_t first = larger(begin, place * parts), last = smaller(end, (place + 1) * parts);
+        if (first < last) {
+          const Range source = {(first - place * parts) * kChannels,
+                                smaller((last - place * parts) * kChannels, plan.source_group)};
+          pack_tap(plan, panel_at(plan, panels.begin + index), tap, source, call.in[1].as<const W>(),
                    packed + place * plan.depth() * packed_row(plan));
         }
         ++place;
@@ -105,15 +112,15 @@ void pack_panels(const GatherPlan& plan, const Call& call, Range panels, Unit* p
 inline void gather_packed(const GatherPlan& plan, const GatherCall& what) noexcept {
   const Call& call = what.call;
   const PackedWork work = carve_packed(plan, call.threads, call.workspace);
-  const std::int64_t rows = plan.shape.batch * plan.row_count(), panels = plan.panel_count(),
-                     step = panels_at_once(plan);
+  const std::int64_t panels = plan.panel_count(), step = panels_at_once(plan);
   const ThreadMoments moments = plan.thread_moments(work.buffers, call.threads);
   moments.clear();
   for (std::int64_t first = 0; first < panels; first += step) {
     const Range chosen = {first, smaller(first + step, panels)};
     with_element(call.in[1].dtype,
                  [&](auto element) { pack_panels<decltype(element)>(plan, call, chosen, work.packed); });
-    const ThreadGrid grid = choose_grid(rows, chosen.end - chosen.begin, call.threads);
+    const ThreadGrid grid = choose_grid(plan.piece_count(), chosen.end - chosen.begin, call.threads);
+    Shares shares = plan.shares(grid);
     const auto panel_of = [&](std::int64_t index) {
       GatherPanel panel = panel_at(plan, index);
       panel.weights = work.packed + (index - first) * packed_elements(plan);
@@ -122,7 +129,7 @@ inline void gather_packed(const GatherPlan& plan, const GatherCall& what) noexce
     };
     parallel(grid.rows * grid.columns, [&](int thread, int) {
       const Range part = part_of(chosen.end - chosen.begin, thread % grid.columns, grid.columns);
-      gather<Unit>(plan, what, part_of(rows, thread / grid.columns, grid.rows), {first + part.begin, first + part.end},
+      gather<Unit>(plan, what, shares, thread / grid.columns, {first + part.begin, first + part.end},
                    work.buffers + thread * plan.buffer_elements(), panel_of);
     });
   }

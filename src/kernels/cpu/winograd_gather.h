@@ -266,8 +266,8 @@ inline void gather_tiles(const WinogradPlan& plan, const TensorView& out, const 
   });
 }
 
-// All tiles of one thread for a group of panels.
-inline void gather_group(const WinogradPlan& plan, const GatherCall& what, Range tiles, Range panels,
+// The tiles that fall to one thread, for a group of panels.
+inline void gather_group(const WinogradPlan& plan, const GatherCall& what, Shares& shares, int thread, Range panels,
                          const Unit* weights, float* buffer) noexcept {
   const PointLayout layout = plan.source();
   auto* source = reinterpret_cast<Unit*>(buffer);
@@ -278,16 +278,18 @@ inline void gather_group(const WinogradPlan& plan, const GatherCall& what, Range
   if (plan.moments.exists()) ending.moments = &moments;
   const ChosenMap map = {
       plan.grid, what.call.in[0].as<const UnitElement>(), plan.source_channels, {0, plan.source_channels}};
-  for (std::int64_t first = tiles.begin; first < tiles.end; first += layout.rows) {
-    const Range block = {first, smaller(first + layout.rows, tiles.end)};
-    transform_tiles(map, block, norm, PointBlock<SumsOver::channels>{source, layout, block.end - block.begin});
-    FetchQueue ahead =
-        pixels_ahead(map, block, {block.end, smaller(block.end + layout.rows, tiles.end)}, kWinogradIn - 1);
-    for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
-      gather_tiles(plan, what.call.out[0], ending, block, panel, source,
-                   weights + (panel - panels.begin) * plan.panel_elements(), sums, ahead);
+  shares.take(thread, [&](Range tiles) {
+    for (std::int64_t first = tiles.begin; first < tiles.end; first += layout.rows) {
+      const Range block = {first, smaller(first + layout.rows, tiles.end)};
+      transform_tiles(map, block, norm, PointBlock<SumsOver::channels>{source, layout, block.end - block.begin});
+      FetchQueue ahead =
+          pixels_ahead(map, block, {block.end, smaller(block.end + layout.rows, tiles.end)}, kWinogradIn - 1);
+      for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
+        gather_tiles(plan, what.call.out[0], ending, block, panel, source,
+                     weights + (panel - panels.begin) * plan.panel_elements(), sums, ahead);
+      }
     }
-  }
+  });
 }
 
 inline void run_winograd(const WinogradPlan& plan, const GatherCall& what) noexcept {
@@ -301,9 +303,9 @@ inline void run_winograd(const WinogradPlan& plan, const GatherCall& what) noexc
     const Range group = {first, smaller(first + step, panels)};
     with_element(call.in[1].dtype,
                  [&](auto element) { transform_panels<decltype(element)>(plan, call, group, work.weights); });
-    parallel(call.threads, [&](int thread, int threads) {
-      gather_group(plan, what, part_of(plan.grid.count(), thread, threads), group, work.weights,
-                   work.buffers + thread * plan.buffer_elements());
+    Shares shares(plan.grid.count(), call.threads, plan.source().rows, plan.moments.exists());
+    parallel(call.threads, [&](int thread, int) {
+      gather_group(plan, what, shares, thread, group, work.weights, work.buffers + thread * plan.buffer_elements());
     });
   }
   moments.store_to(call.out);

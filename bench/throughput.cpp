@@ -103,7 +103,10 @@ class Bench {
   }
 
   void serve() {
-    std::printf("{\"ready\": true, \"arena_bytes\": %lld}\n", static_cast<long long>(arena_.bytes()));
+    const Shape& sample = request_.model.sample;
+    std::printf("{\"ready\": true, \"arena_bytes\": %lld, \"sample\": [%lld, %lld, %lld]}\n",
+                static_cast<long long>(arena_.bytes()), static_cast<long long>(sample[0]),
+                static_cast<long long>(sample[1]), static_cast<long long>(sample[2]));
     std::fflush(stdout);
     for (std::string line; std::getline(std::cin, line);) {
       if (line.starts_with("run ")) {

@@ -43,19 +43,19 @@ def make_step(network, batch, mode, torch_mode):
         loss.backward()
         optimizer.step()
 
-    return step
+    return step, sample
 
 
 def main():
     network, batch, mode, threads, torch_mode = sys.argv[1:]
     torch.set_num_threads(int(threads))
     torch.manual_seed(0)
-    step = make_step(network, int(batch), mode, torch_mode)
+    step, sample = make_step(network, int(batch), mode, torch_mode)
     begin = time.perf_counter()
     step()
     if time.perf_counter() - begin > COMPILE_SECONDS:
         sys.exit(f"the first step took more than {COMPILE_SECONDS} s")
-    print(json.dumps({"ready": True, "torch": torch.__version__}), flush=True)
+    print(json.dumps({"ready": True, "torch": torch.__version__, "sample": list(sample)}), flush=True)
     for line in sys.stdin:
         if line.startswith("run "):
             begin = time.perf_counter()

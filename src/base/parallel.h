@@ -1,4 +1,5 @@
-// The one pool of threads. Work is split by index and thread count alone, so results do not depend on timing.
+// The one pool of threads. Work is split by index and thread count alone, or into pieces of which no number depends on
+// who took them (Shares): results do not depend on timing.
 #pragma once
 
 #include <atomic>

@@ -5,7 +5,10 @@
 namespace thimble::kernels::THIMBLE_ISA::add_kernel {
 namespace {
 
-std::string refuse(const KernelQuery& q) { return refuse_mixed(q, 2); }
+std::string refuse(const KernelQuery& q) {
+  if (kRoundsAtOnce && q.out[0].dtype != DType::bf16) return "is for what is rounded to bf16";
+  return refuse_mixed(q, 2);
+}
 
 struct State : KernelState {
   Activation activation = Activation::none;

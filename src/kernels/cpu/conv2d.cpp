@@ -4,7 +4,12 @@
 namespace thimble::kernels::THIMBLE_ISA::conv2d_kernel {
 namespace {
 
-std::string refuse(const KernelQuery& q) { return refuse_source(q, q.in[0], q.in[1]); }
+// Depthwise there are no pairs to multiply, but results to round.
+std::string refuse(const KernelQuery& q) {
+  const bool is_depthwise = q.in[1].shape[2] == 1 && q.in[1].shape[3] == q.attributes->integer("groups");
+  if (kRoundsAtOnce && is_depthwise && q.in[0].dtype == DType::bf16) return refuse_unstored(q);
+  return refuse_source(q, q.in[0], q.in[1]);
+}
 
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) { return prepare_forward(q); }
 

@@ -118,10 +118,9 @@ constexpr std::int64_t kLeastMatrixChannels = 16;  // a group, read and written:
 // Where units are pairs, what is read is bf16 already, weights and what a norm makes excepted: those are rounded.
 inline std::string refuse_source(const KernelQuery& q, const Type& source, const Type& weights) {
   if (kHasPairs && source.dtype != kUnitDType) return "multiplies pairs of bf16";
-  if (kHasPairs && weights.shape[2] == 1 && q.attributes->integer("groups") > 1)
-    return "finds no pairs in one channel a group";
-  if (kHasMatrices &&
-      smaller(weights.shape[2], weights.shape[3] / q.attributes->integer("groups")) < kLeastMatrixChannels)
+  const std::int64_t groups = q.attributes->integer("groups");
+  if (kHasPairs && weights.shape[2] == 1 && groups > 1) return "finds no pairs in one channel a group";
+  if (kHasMatrices && smaller(weights.shape[2], weights.shape[3] / groups) < kLeastMatrixChannels)
     return "would fill less than half of matrix registers";
   return refuse_unstored(q);
 }

@@ -19,8 +19,8 @@ void map_unary(const Call& call, Map map) noexcept {
   });
 }
 
-// out[i] = map(a[i], b[i])
-template <typename Map>
+// out[i] = map(a[i], b[i]). kIsExact: what it makes is one of its operands, or zero, and need not be rounded.
+template <bool kIsExact = false, typename Map>
 void map_binary(const Call& call, Map map) noexcept {
   const std::int64_t count = call.out[0].shape.count();
   with_element(call.out[0].dtype, [&](auto element) {
@@ -30,7 +30,12 @@ void map_binary(const Call& call, Map map) noexcept {
     T* out = call.out[0].as<T>();
     parallel_for(threads_for(count, call.threads), count, [=](std::int64_t begin, std::int64_t end) {
       each_vector(begin, end, [=](std::int64_t i, auto lanes) {
-        store(out + i, map(load(a + i, lanes), load(b + i, lanes)), lanes);
+        const Vec made = map(load(a + i, lanes), load(b + i, lanes));
+        if constexpr (kIsExact) {
+          store_bits(out + i, made, lanes);
+        } else {
+          store(out + i, made, lanes);
+        }
       });
     });
   });

@@ -26,25 +26,28 @@ THIMBLE_INLINE void store_taps(std::uint8_t* p, Vec taps, FirstLanes lanes) {
 template <typename T>
 void pool_row(const PoolState& pool, const Call& call, std::int64_t b, std::int64_t row) {
   const Shape &in = call.in[0].shape, &out = call.out[0].shape;
-  const T* x = call.in[0].as<const T>();
+  const std::int64_t channels = in[3], width = in[2], out_width = out[2];
   const Range rows = pool.seen_by(row, in[1]);
-  for (std::int64_t column = 0; column < out[2]; ++column) {
-    const Range columns = pool.seen_by(column, in[2]);
-    const std::int64_t to = offset_of(out, b, row, column);
-    const auto tap_of = [&](std::int64_t h, std::int64_t w) {
-      return static_cast<float>((h - row * pool.stride + pool.padding) * pool.kernel + w - column * pool.stride +
-                                pool.padding);
-    };
-    each_vector(0, in[3], [&](std::int64_t c, auto lanes) {
-      Winner best{load(x + offset_of(in, b, rows.begin, columns.begin) + c, lanes),
-                  broadcast(tap_of(rows.begin, columns.begin))};
-      for (std::int64_t h = rows.begin; h < rows.end; ++h) {
-        for (std::int64_t w = columns.begin; w < columns.end; ++w) {
-          challenge(best, load(x + offset_of(in, b, h, w) + c, lanes), tap_of(h, w));
-        }
+  const T* x = call.in[0].as<const T>() + offset_of(in, b, rows.begin, 0);
+  T* y = call.out[0].as<T>() + offset_of(out, b, row, 0);
+  std::uint8_t* taps = call.out[1].as<std::uint8_t>() + offset_of(out, b, row, 0);
+  const auto kernel = static_cast<float>(pool.kernel);
+  for (std::int64_t column = 0; column < out_width; ++column, y += channels, taps += channels) {
+    const Range columns = pool.seen_by(column, width);
+    const auto first_tap = static_cast<float>((rows.begin - row * pool.stride + pool.padding) * pool.kernel +
+                                              columns.begin - column * pool.stride + pool.padding);
+    each_vector(0, channels, [&](std::int64_t c, auto lanes) {
+      const T* at = x + columns.begin * channels + c;
+      Winner best{load(at, lanes), broadcast(first_tap)};
+      float row_tap = first_tap;
+      for (std::int64_t h = rows.begin; h < rows.end; ++h, at += width * channels, row_tap += kernel) {
+        const T* tap_at = at;
+        float tap = row_tap;
+        for (std::int64_t w = columns.begin; w < columns.end; ++w, tap_at += channels, ++tap)
+          challenge(best, load(tap_at, lanes), tap);
       }
-      store(call.out[0].as<T>() + to + c, best.value, lanes);
-      store_taps(call.out[1].as<std::uint8_t>() + to + c, best.tap, lanes);
+      store_bits(y + c, best.value, lanes);
+      store_taps(taps + c, best.tap, lanes);
     });
   }
 }

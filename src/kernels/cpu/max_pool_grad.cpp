@@ -17,21 +17,27 @@ THIMBLE_INLINE Vec where_tap(const std::uint8_t* index, int tap, Vec a, FirstLan
 template <typename T>
 void gather_row(const PoolState& pool, const Call& call, std::int64_t b, std::int64_t h) {
   const Shape &windows = call.in[0].shape, &out = call.out[0].shape;
+  const std::int64_t channels = out[3], width = out[2], row_step = windows[2] * channels;
+  const Range rows = pool.windows_of(h, windows[1]);
+  const std::int64_t first_row = offset_of(windows, b, rows.begin, 0);
   const T* dy = call.in[0].as<const T>();
   const auto* index = call.in[1].as<const std::uint8_t>();
-  const Range rows = pool.windows_of(h, windows[1]);
-  for (std::int64_t w = 0; w < out[2]; ++w) {
+  T* to = call.out[0].as<T>() + offset_of(out, b, h, 0);
+  const auto stride = static_cast<int>(pool.stride), kernel = static_cast<int>(pool.kernel);
+  for (std::int64_t w = 0; w < width; ++w, to += channels) {
     const Range columns = pool.windows_of(w, windows[2]);
-    T* to = call.out[0].as<T>() + offset_of(out, b, h, w);
-    each_vector(0, out[3], [&](std::int64_t c, auto lanes) {
+    const auto first_tap = static_cast<int>((h - rows.begin * pool.stride + pool.padding) * pool.kernel + w -
+                                            columns.begin * pool.stride + pool.padding);
+    const std::int64_t first = first_row + columns.begin * channels;
+    each_vector(0, channels, [&](std::int64_t c, auto lanes) {
       Vec sum = zero();
-      for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-        for (std::int64_t column = columns.begin; column < columns.end; ++column) {
-          const std::int64_t tap =
-              (h - row * pool.stride + pool.padding) * pool.kernel + w - column * pool.stride + pool.padding;
-          const std::int64_t from = offset_of(windows, b, row, column) + c;
-          sum = add(sum, where_tap(index + from, static_cast<int>(tap), load(dy + from, lanes), lanes));
-        }
+      std::int64_t row_from = first + c;
+      int row_tap = first_tap;
+      for (std::int64_t row = rows.begin; row < rows.end; ++row, row_from += row_step, row_tap -= stride * kernel) {
+        std::int64_t from = row_from;
+        int tap = row_tap;
+        for (std::int64_t column = columns.begin; column < columns.end; ++column, from += channels, tap -= stride)
+          sum = add(sum, where_tap(index + from, tap, load(dy + from, lanes), lanes));
       }
       store(to + c, sum, lanes);
     });

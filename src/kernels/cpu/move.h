@@ -22,15 +22,6 @@ static inline void copy_bytes(std::byte* to, const std::byte* from, Bytes bytes)
   std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
-template <typename T>
-THIMBLE_INLINE void store_bits(T* p, Vec a, AllLanes) {
-  store_bits(p, a);
-}
-template <typename T>
-THIMBLE_INLINE void store_bits(T* p, Vec a, FirstLanes lanes) {
-  store_first_bits(p, a, lanes.count);
-}
-
 // One tile of at most kLanes x kLanes elements.
 template <typename T, typename Rows, typename Columns>
 THIMBLE_INLINE void transpose_tile(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride, Rows rows,

@@ -194,6 +194,7 @@ static inline void gradient_range(const Matrix& m, const Call& call, Activation 
 // x is the first input; every other floating tensor is shaped like it or holds f32 statistics and parameters.
 static inline std::string refuse_norm(const KernelQuery& q) {
   const Type& x = q.in[0];
+  if (kRoundsAtOnce && x.dtype != DType::bf16) return "is for what is rounded to bf16";
   if (!is_stored(x.dtype)) return "serves f32 and bf16 only";
   if (x.shape.count() == 0) return "serves tensors that have elements only";
   for (const std::span<const Type> types : {q.in, q.out}) {

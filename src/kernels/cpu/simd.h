@@ -111,6 +111,14 @@ template <typename T>
 THIMBLE_INLINE void store(T* p, Vec a, FirstLanes lanes) {
   store_first(p, a, lanes.count);
 }
+template <typename T>
+THIMBLE_INLINE void store_bits(T* p, Vec a, AllLanes) {
+  store_bits(p, a);
+}
+template <typename T>
+THIMBLE_INLINE void store_bits(T* p, Vec a, FirstLanes lanes) {
+  store_first_bits(p, a, lanes.count);
+}
 THIMBLE_INLINE void add_to(double* sums, Vec a, AllLanes) { add_to(sums, a); }
 THIMBLE_INLINE void add_to(double* sums, Vec a, FirstLanes lanes) {
   alignas(64) float part[kLanes];

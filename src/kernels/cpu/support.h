@@ -28,6 +28,10 @@ namespace thimble::kernels::THIMBLE_ISA {
 // thread count.
 constexpr std::int64_t kSmallCount = 16 * 1024;
 
+// Kernels that mostly round are compiled for the instruction that rounds a vector to bf16 too, and serve bf16 alone
+// there.
+constexpr bool kRoundsAtOnce = kIsa == Isa::avx512_bf16;
+
 THIMBLE_INLINE int threads_for(std::int64_t count, int threads) { return count < kSmallCount ? 1 : threads; }
 THIMBLE_INLINE std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 THIMBLE_INLINE std::int64_t larger(std::int64_t a, std::int64_t b) { return a > b ? a : b; }

@@ -15,7 +15,8 @@ inline bool multiplies_pairs(const Kernel& kernel) {
 // Weights, which stand behind the source, what a norm makes, and all that Winograd's transforms make.
 inline bool rounds_operands(const Kernel& kernel, std::span<const Type> in) {
   const bool transforms = kernel.name.starts_with("winograd_");
-  const bool reads_weights = kernel.op.find("grad_weight") == std::string_view::npos;
+  const bool reads_weights =
+      kernel.op.find("conv2d") != std::string_view::npos && kernel.op.find("grad_weight") == std::string_view::npos;
   const bool normalizes = kernel.op.starts_with("norm_");
   return multiplies_pairs(kernel) && (transforms || normalizes || (reads_weights && in[1].dtype != DType::bf16));
 }

@@ -113,9 +113,9 @@ std::int64_t rounded_up(std::int64_t count, std::int64_t grain) { return (count 
 Shares::Shares(std::int64_t count, int threads, std::int64_t grain, bool is_fixed)
     : count_(count),
       grain_(grain),
-      least_(rounded_up(count / (kLeastParts * threads) + 1, grain)),
-      threads_(threads),
-      is_fixed_(is_fixed || threads == 1 || count < kFewGrains * threads * grain) {}
+      threads_(std::max(threads, 1)),
+      least_(rounded_up(count / (kLeastParts * threads_) + 1, grain)),
+      is_fixed_(is_fixed || threads_ == 1 || count < kFewGrains * threads_ * grain) {}
 
 Range Shares::next() noexcept {
   std::int64_t begin = taken_.load(std::memory_order_relaxed), end = begin;

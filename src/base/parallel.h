@@ -61,8 +61,9 @@ class Shares {
  private:
   Range next() noexcept;
 
-  std::int64_t count_, grain_, least_;
+  std::int64_t count_, grain_;
   int threads_;
+  std::int64_t least_;
   bool is_fixed_;
   alignas(64) std::atomic<std::int64_t> taken_{0};
 };

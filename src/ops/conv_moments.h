@@ -1,6 +1,7 @@
 // Statistics that a convolution gathers of what it makes, for the batch norm that reads it next: mean and rstd as
 // 'batch_moments' gives them, two more outputs. The compiler asks for them after gradients exist; nothing
-// differentiates through them.
+// differentiates through them. Samples then influence each other, which the op does not state (batch_coupled): that is
+// asked of models, before any pass.
 #pragma once
 
 #include "ops/norm.h"

@@ -29,7 +29,7 @@ void fuse(Rewriter& rewriter, const Graph& graph, NodeId maker, const Node& mome
   for (std::size_t k = 0; k < moments.outputs.size(); ++k) {
     const Value& statistic = graph.value(moments.outputs[k]);
     const ValueId output = rewriter.graph().node(made).outputs[k + 1];
-    rewriter.graph().rename(output, statistic.name);
+    if (rewriter.graph().value(output).name != statistic.name) rewriter.graph().rename(output, statistic.name);
     rewriter.graph().value(output).role = statistic.role;
     rewriter.map(moments.outputs[k], output);
   }

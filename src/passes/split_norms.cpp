@@ -1,5 +1,5 @@
-// A norm becomes its statistics and its normalisation, so that recomputation repeats only the cheap half and never the
-// statistics. Same kernels' arithmetic, same bits.
+// A norm becomes its statistics and its normalisation, so that recomputation repeats only the cheap half. Same kernels'
+// arithmetic, same bits.
 #include "passes/passes.h"
 #include "passes/rewriter.h"
 

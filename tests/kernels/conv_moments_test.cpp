@@ -47,6 +47,15 @@ TEST(ConvMoments, OfPointwiseConvolutionsAreThoseOfTheirOutput) {
 TEST(ConvMoments, OfDepthwiseConvolutionsAreThoseOfTheirOutput) {
   expect_moments_with_bias({3, 19, 23, 37}, {3, 3, 1, 37}, 37);
 }
+// More weights than a core's cache holds: several groups of panels.
+TEST(ConvMoments, OfConvolutionsWithManyWeightsAreThoseOfTheirOutput) {
+  expect_moments_with_bias({2, 7, 7, 160}, {3, 3, 160, 200}, 1);
+  expect_moments_with_bias({3, 5, 6, 320}, {3, 3, 160, 200}, 2);
+}
+TEST(ConvMoments, OfLongRowsAreThoseOfTheirOutput) {
+  expect_moments_with_bias({1, 4, 700, 40}, {1, 1, 40, 20}, 1);
+  expect_moments_with_bias({1, 3, 700, 37}, {3, 3, 1, 37}, 37);
+}
 TEST(ConvMoments, OfTilesAreThoseOfTheirOutput) { expect_moments_with_bias({2, 41, 35, 32}, {3, 3, 32, 48}, 1); }
 
 }  // namespace

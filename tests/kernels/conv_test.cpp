@@ -92,6 +92,19 @@ TEST(Conv, AgreesWherePixelsAreReadByThemselves) {
   check_all({6, 5, 3, 21, 18, 1, 1, 1, 0, 1, 3});
 }
 
+// Many images of few rows each, and long rows in many pieces.
+TEST(Conv, AgreesWhereThreadsTakePieceAfterPiece) {
+  check_all({60, 4, 4, 12, 20, 3, 3, 1, 1});
+  check_all({51, 7, 5, 8, 9, 3, 3, 2, 1});
+  check_all({1, 4, 700, 40, 20, 1, 1, 1, 0});
+}
+
+// Weights are packed by threads that share out channels: odd numbers of them, and several parts.
+TEST(Conv, AgreesForWeightsOfManyOddChannels) {
+  check_all({4, 3, 3, 67, 71, 1, 1, 1, 0});
+  check_all({2, 4, 5, 129, 67, 3, 3, 1, 1});
+}
+
 // Few outputs with many weights: halved panels, small bands, and bf16 weight gradients that are summed in several
 // turns.
 TEST(Conv, AgreesWhereMemoryWeighsMoreThanSpeed) {

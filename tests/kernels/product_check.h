@@ -73,7 +73,7 @@ class ProductCheck {
       if (testing::is_emulated(kernel->isa) && in_[0].shape.count() > kMostEmulated) continue;
       if (testing::has_fallback(*kernel) && !kernel->refuse({in_, out_, &attributes_, 1}).empty()) continue;
       // Kernels that multiply pairs of bf16 leave everything else to the others.
-      if (testing::multiplies_pairs(*kernel) && !kernel->refuse({in_, out_, &attributes_, 1}).empty()) continue;
+      if (testing::serves_bf16_alone(*kernel) && !kernel->refuse({in_, out_, &attributes_, 1}).empty()) continue;
       for (int threads = 1; threads <= 3; ++threads) {
         const std::string where = join_text(op_.name, to_text(attributes_), " ", to_text(in_[0]), " ", to_text(in_[1]),
                                             " to ", name_of(out_[0].dtype), " by ", kernel->name, " for ",

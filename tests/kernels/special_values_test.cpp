@@ -41,6 +41,18 @@ TEST_P(SpecialValues, ANaNReachesTheStatisticsOfItsChannelOnly) {
   }
 }
 
+TEST_P(SpecialValues, ANaNReachesTheMomentsOfItsChannelOnlyWhereAConvolutionGathersThem) {
+  Tensor x = normal_tensor({DType::f32, {9, 4, 4, 10}}, 1);
+  x.set(537, std::nan(""));
+  const Tensor w = normal_tensor({DType::f32, {3, 3, 1, 10}}, 2);
+  const Attributes attributes = {{"padding", std::int64_t{1}}, {"groups", std::int64_t{10}}, {"moments_eps", 1e-5}};
+  const auto made = run_by_kernel("conv2d", GetParam(), attributes, {x, w}, 2);
+  for (std::int64_t c = 0; c < 10; ++c) {
+    EXPECT_EQ(std::isnan(made[1].at(c)), c == 7) << "channel " << c;
+    EXPECT_EQ(std::isnan(made[2].at(c)), c == 7) << "channel " << c;
+  }
+}
+
 TEST_P(SpecialValues, DropoutKeepsTheElementsOfTheReferenceInEveryMicrobatch) {
   const Tensor x({DType::f32, {6, 37}}, std::vector<double>(6 * 37, 1.0));
   for (const double p : {0.0, 0.1, 0.5, 0.97}) {

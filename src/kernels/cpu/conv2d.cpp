@@ -4,7 +4,7 @@
 namespace thimble::kernels::THIMBLE_ISA::conv2d_kernel {
 namespace {
 
-// Depthwise there are no pairs to multiply, but results to round.
+// Depthwise there are no pairs to multiply, but results to round: the pace is wrong then, but it is bytes that count.
 std::string refuse(const KernelQuery& q) {
   const bool is_depthwise = q.in[1].shape[2] == 1 && q.in[1].shape[3] == q.attributes->integer("groups");
   if (kRoundsAtOnce && is_depthwise && q.in[0].dtype == DType::bf16) return refuse_unstored(q);

@@ -134,7 +134,14 @@ struct DepthwiseResults {
   [[gnu::always_inline]] void take(std::int64_t place, Vec sum) {
     const Vec result = end(T{}, place, channel, lanes, sum);
     store_result(out + place, result, lanes, streams);
-    if constexpr (kWatches) own.take(moments, result, out + place);
+    if constexpr (kWatches) {
+      constexpr std::int64_t kMost = 64;  // rows may be long, and f32 sums of so many stay precise
+      if (own.count == kMost) {
+        own.close(moments);
+        own = {channel, lanes};
+      }
+      own.take(moments, result, out + place);
+    }
   }
   [[gnu::always_inline]] void close() const {
     if constexpr (kWatches) own.close(moments);

@@ -68,11 +68,8 @@ class PieceMoments {
   }
 
   Moments of(std::int64_t channel) const {
-    const double rows = rows_[channel];
-    if (rows == 0) return {};
-    const double offset = first_[channel] / rows, deviations = second_[channel] - first_[channel] * offset;
-    // Written so that NaN stays NaN.
-    return {rows, static_cast<double>(origin_[channel]) + offset, deviations < 0 ? 0 : deviations};
+    if (rows_[channel] == 0) return {};
+    return moments_of_sums(rows_[channel], origin_[channel], first_[channel], second_[channel]);
   }
 
  private:
@@ -99,7 +96,7 @@ class PieceMoments {
   float* origin_;
 };
 
-// Sums of a few pixels of one vector of channels, in registers.
+// Sums of a few hundred pixels, at most, of one vector of channels, in registers.
 template <typename Lanes>
 struct VectorMoments {
   std::int64_t column;

@@ -87,7 +87,7 @@ void for_taps(const GatherPlan& plan, Body&& body) {
   }
 }
 
-// Threads share out taps, and where these are few, source channels.
+// Threads share out panels, taps and parts of the source channels.
 template <typename W>
 void pack_panels(const GatherPlan& plan, const Call& call, Range panels, Unit* packed) noexcept {
   constexpr std::int64_t kChannels = 64;

@@ -26,6 +26,13 @@ struct Moments {
   double deviations = 0;  // sum of (x - mean)^2
 };
 
+// From sums of deviations from an origin and of their squares.
+static inline Moments moments_of_sums(double rows, float origin, double first, double second) {
+  const double offset = first / rows, deviations = second - first * offset;
+  // Written so that NaN stays NaN.
+  return {rows, static_cast<double>(origin) + offset, deviations < 0 ? 0 : deviations};
+}
+
 template <typename T>
 struct MomentTerms {
   const T* x;
@@ -64,7 +71,6 @@ template <typename T>
 void column_moments(const Matrix& m, const T* x, Range elements, const ColumnSums& sums, Moments* moments) {
   const std::int64_t row_count = (elements.end - elements.begin) / m.channels;
   const auto rows = static_cast<double>(row_count);
-  const double inverse_rows = 1 / rows;
   if (elements.begin == elements.end) {
     for (std::int64_t c = 0; c < m.channels; ++c) moments[c] = {};
     return;
@@ -75,12 +81,8 @@ void column_moments(const Matrix& m, const T* x, Range elements, const ColumnSum
   sum_columns(m, elements, MomentTerms<T>{x, sums.shift}, sums.first, sums.second);
   gather_folds(m, sums.first);
   gather_folds(m, sums.second);
-  for (std::int64_t c = 0; c < m.channels; ++c) {
-    const double offset = sums.first[c] * inverse_rows;
-    const double deviations = sums.second[c] - sums.first[c] * offset;
-    // Written so that NaN stays NaN.
-    moments[c] = {rows, static_cast<double>(sums.shift[c]) + offset, deviations < 0 ? 0 : deviations};
-  }
+  for (std::int64_t c = 0; c < m.channels; ++c)
+    moments[c] = moments_of_sums(rows, sums.shift[c], sums.first[c], sums.second[c]);
 }
 
 // Moments of the union of disjoint parts: `runs` runs of `length` neighbours, `stride` apart.
@@ -104,6 +106,7 @@ static inline Moments combine_moments(const Moments* parts, std::int64_t runs, s
   return all;
 }
 
+// The same of two, one of which may be empty.
 static inline Moments joined(const Moments& a, const Moments& b) {
   if (a.rows == 0) return b;
   if (b.rows == 0) return a;

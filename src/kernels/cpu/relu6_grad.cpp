@@ -8,7 +8,7 @@ namespace {
 std::string refuse(const KernelQuery& q) { return refuse_mixed(q, 2); }
 
 Status run(const KernelState&, const Call& call) noexcept {
-  map_binary(call, [](Vec y, Vec dy) { return where_inside_relu6(y, dy); });
+  map_binary<true>(call, [](Vec y, Vec dy) { return where_inside_relu6(y, dy); });
   return Status::good;
 }
 

@@ -13,7 +13,7 @@ void apply(const std::uint8_t* bits, const T* dy, std::int64_t begin, std::int64
   each_vector(begin, end, [=](std::int64_t i, auto lanes) {
     unsigned word = 0;
     for (int byte = 0; 8 * byte < lanes.count; ++byte) word |= static_cast<unsigned>(bits[i / 8 + byte]) << (8 * byte);
-    store(dx + i, where_bits(word >> place_in_byte(i), load(dy + i, lanes)), lanes);
+    store_bits(dx + i, where_bits(word >> place_in_byte(i), load(dy + i, lanes)), lanes);
   });
 }
 

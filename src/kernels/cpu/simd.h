@@ -4,7 +4,8 @@
 // A file a set, simd_<set>.h, holds its intrinsics (those of bf16 pairs are in units.h) and defines
 //   kIsa, kLanes; Vec, kLanes of f32
 //   zero, broadcast, add, sub, mul, div, sqrt; fma(a, b, c), a * b + c
-//   load, store              of f32 or bf16, unaligned; rounds to bf16 as to_bfloat16 does
+//   load, store              of f32 or bf16, unaligned; rounds to bf16 as to_bfloat16 does; by the instruction that
+//                            does it (avx512_bf16) denormal numbers become zero
 //   stream, end_streams      store past the caches, AVX-512 alone, to a line's address; before others read it, the end
 //   load_first, store_first  the first `count` lanes alone; the others load as zero
 //   store_bits, store_first_bits

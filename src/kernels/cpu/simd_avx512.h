@@ -36,7 +36,7 @@ THIMBLE_INLINE Vec load_first(const BFloat16* p, int count) {
   return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16))};
 }
 #if defined(THIMBLE_ISA_AVX512_BF16)
-// Denormal numbers become zero: the products would take them for zero anyway.
+// Denormal numbers become zero, as products of pairs take them anyway.
 THIMBLE_INLINE __m256i to_bfloat16_bits(Vec a) { return (__m256i)_mm512_cvtneps_pbh(a.v); }
 #else
 THIMBLE_INLINE __m256i to_bfloat16_bits(Vec a) {

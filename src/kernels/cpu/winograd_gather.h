@@ -50,6 +50,10 @@ struct WinogradPlan {
   std::int64_t norm_place() const { return source().elements() + sums().elements(); }  // in a thread's buffer
   std::int64_t moments_place() const { return norm_place() + norm.elements(); }
   std::int64_t buffer_elements() const { return moments_place() + moments.elements(); }
+
+  ThreadMoments thread_moments(float* buffers, int threads) const {
+    return {moments, buffers + moments_place(), buffer_elements(), threads};
+  }
 };
 
 struct WinogradWork {
@@ -296,8 +300,7 @@ inline void run_winograd(const WinogradPlan& plan, const GatherCall& what) noexc
   const Call& call = what.call;
   const WinogradWork work = carve_winograd(plan, call.threads, call.workspace);
   const std::int64_t panels = plan.panel_count(), step = plan.group_panels();
-  const ThreadMoments moments = {plan.moments, work.buffers + plan.moments_place(), plan.buffer_elements(),
-                                 call.threads};
+  const ThreadMoments moments = plan.thread_moments(work.buffers, call.threads);
   moments.clear();
   for (std::int64_t first = 0; first < panels; first += step) {
     const Range group = {first, smaller(first + step, panels)};

@@ -8,7 +8,7 @@
 
 namespace thimble::testing {
 
-inline bool multiplies_pairs(const Kernel& kernel) {
+inline bool serves_bf16_alone(const Kernel& kernel) {
   return kernel.isa == Isa::avx512_bf16 || kernel.isa == Isa::amx_bf16;
 }
 
@@ -18,7 +18,7 @@ inline bool rounds_operands(const Kernel& kernel, std::span<const Type> in) {
   const bool reads_weights =
       kernel.op.find("conv2d") != std::string_view::npos && kernel.op.find("grad_weight") == std::string_view::npos;
   const bool normalizes = kernel.op.starts_with("norm_");
-  return multiplies_pairs(kernel) && (transforms || normalizes || (reads_weights && in[1].dtype != DType::bf16));
+  return serves_bf16_alone(kernel) && (transforms || normalizes || (reads_weights && in[1].dtype != DType::bf16));
 }
 
 }  // namespace thimble::testing

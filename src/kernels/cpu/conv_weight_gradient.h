@@ -121,7 +121,7 @@ inline void add_tap(const WeightPlan& plan, const BandBlock& block, const Band& 
   t.inner = rows.end - rows.begin;
   t.a += i * s.dilation * band.row + j * s.dilation * band.pixel + rows.begin * t.a_inner + pixels.begin * t.a_next;
   t.b = static_cast<const Unit*>(t.b) + rows.begin * t.b_inner + pixels.begin * t.b_next;
-  if (kHasPairs && t.a_inner == t.count * t.a_next && t.b_inner == t.count * t.b_next) {  // one long run
+  if (t.a_inner == t.count * t.a_next && t.b_inner == t.count * t.b_next) {  // one long run
     t.count *= t.inner;
     t.inner = 1;
   }
@@ -160,7 +160,7 @@ inline FetchQueue pixels_to_fetch(const WeightPart& part, const TensorView& map,
                                   bool is_next) {
   const ConvShape& s = part.plan.shape;
   const std::int64_t rows = block.rows.end - block.rows.begin, columns = block.columns.end - block.columns.begin;
-  if (!kHasPairs || (rows > 1 && columns < s.out_width)) return {};
+  if (rows > 1 && columns < s.out_width) return {};
   const std::int64_t count = block.images * rows * columns, width = bytes_of(map.dtype), row = map.shape[3] * width;
   const std::int64_t first =
       (block.first_image * s.out_height + block.rows.begin) * s.out_width + block.columns.begin + (is_next ? count : 0);

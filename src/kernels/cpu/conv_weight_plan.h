@@ -8,9 +8,9 @@ namespace thimble::kernels::THIMBLE_ISA {
 
 constexpr Bytes kPartialBytes = 64 * kKiB;  // gradients up to here are summed in a copy a thread
 constexpr Bytes kSumBytes = 96 * kKiB;      // of f32 sums held at once for a gradient that is stored otherwise
-// Of a block: fetching and storing the sums should cost little beside the products, and those of pairs are fast.
-constexpr std::int64_t kWantedPixels = kHasPairs ? 400 : 256;
-constexpr Bytes kJoinedBytes = 144 * kKiB;  // of a thread's copy of joined pixels, where maps are large
+// Of a block: fetching and storing the sums should cost little beside the products.
+constexpr std::int64_t kWantedPixels = 400;
+constexpr Bytes kCopiedBytes = 144 * kKiB;  // of a thread's copy of pixels, where maps are large
 constexpr std::int64_t kLeastPixels = 128;  // where channels are taken fewer at a time to make room for more
 constexpr std::int64_t kFewChannels = 8;    // a tile of fewer rows wastes the processor
 // From here on neighbouring pixels lie so far apart that they fall on few sets of the cache and many pages: they are
@@ -95,7 +95,7 @@ inline void plan_weight_block(WeightPlan& plan) {
   const ConvShape& s = plan.shape;
   plan.band = choose_band(plan.maker, plan.chunk);
   plan.images = 1;
-  if (kHasPairs && s.out_height == 1) {  // nearly equal parts of a long row, of whole pairs
+  if (s.out_height == 1) {  // nearly equal parts of a long row, of whole units
     const std::int64_t parts = divide_up(plan.band.columns, kWantedPixels);
     plan.band.columns = smaller(s.out_width, round_up(divide_up(plan.band.columns, parts), kUnitElements));
   }
@@ -118,7 +118,7 @@ inline void hold_chunks(WeightPlan& plan, Bytes operands) {
 inline void plan_weight_gradient(WeightPlan& plan, const Attributes& attributes, const Type& x, const Type& dy,
                                  const Type& dw, int threads, const SourceNorm& norm = {}) {
   plan.shape = conv_shape(attributes, x.shape, dw.shape, dy.shape);
-  if (kHasPairs) plan.shape = with_long_rows(plan.shape);
+  plan.shape = with_long_rows(plan.shape);
   const ConvShape& s = plan.shape;
   BandMaker& maker = plan.maker;
   maker.rows = forward_axis(s, s.height, s.out_height, s.kernel_height);
@@ -129,21 +129,20 @@ inline void plan_weight_gradient(WeightPlan& plan, const Attributes& attributes,
   plan_weight_threads(plan, threads, dw.dtype);
   maker.set_source(x.dtype, s.group_channels(), s.batch * s.out_height * s.out_width);
   const Bytes operands = x.bytes() + dy.bytes();
-  if (kHasPairs) maker.most = larger(maker.most, most_held(operands, plan.threads(), kJoinedBytes));
+  maker.most = larger(maker.most, most_held(operands, plan.threads(), kCopiedBytes));
   maker.is_direct = !maker.converts(x.dtype, s.group_channels()) && s.channels < kManyChannels && !plan.joins_taps();
   plan.packs_dy = kHasPairs || dy.dtype != DType::f32 || s.out_channels >= kManyChannels;
   plan.chunk = divide_up(s.group_channels(), plan.grid.rows);
   if (!maker.is_direct) plan.chunk = smaller(plan.chunk, kChunkChannels);
   if (plan.sums_in_turns()) plan.chunk = smaller(plan.chunk, kSummedChannels);
   plan_weight_block(plan);
-  if (!kHasPairs) return;
-  // Products of pairs are so fast that fetching and storing the sums shows sooner.
+  // Windows that overlap or jump take many pixels of x for few of dy.
   const std::int64_t least = smaller(kLeastPixels, s.batch * s.out_height * s.out_width);
   while (plan.block_pixels() < least && plan.chunk >= 2 * kLeastChunk) {
     plan.chunk = divide_up(plan.chunk, 2);
     plan_weight_block(plan);
   }
-  if (!plan.sums_in_turns()) hold_chunks(plan, operands);
+  if (!maker.is_direct && !plan.sums_in_turns()) hold_chunks(plan, operands);
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

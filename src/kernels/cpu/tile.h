@@ -39,7 +39,7 @@ THIMBLE_INLINE void add_run_of_columns(TileSums<kRows, kVectors>& sums, const Ti
                                        const LinesAhead& lines) {
   const std::byte* ahead = lines.first;
   for (std::int64_t k = 0; k < t.count; ++k, a += t.a_next, b += t.b_next, ahead += lines.step) {
-    if constexpr (kHasPairs) __builtin_prefetch(ahead, 0, 2);
+    __builtin_prefetch(ahead, 0, 2);
     Vec row[kVectors];
     load_row(row, b, t.last_lanes);
 #pragma GCC unroll 16

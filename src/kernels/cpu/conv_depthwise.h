@@ -12,6 +12,19 @@ namespace thimble::kernels::THIMBLE_ISA {
 
 constexpr int kUsualTaps = 3;  // along an axis: others take a slower way
 
+// What the next row reads and this one does not, fetched in the order in which it lies in memory: places of one vector
+// of channels lie too far apart for hardware to foresee them.
+template <typename T>
+struct RowAhead {
+  const T* next = nullptr;
+  std::int64_t vectors = 1;      // to fetch at a step,
+  std::int64_t length = kLanes;  // of as many elements each
+
+  [[gnu::always_inline]] void step() {
+    for (std::int64_t k = 0; k < vectors; ++k, next += length) __builtin_prefetch(next);
+  }
+};
+
 // What a row of outputs of one phase of the columns reads, from the first tap inside the source: `x` as the output at
 // u = 0 sees it.
 template <typename X, typename W>
@@ -36,31 +49,49 @@ THIMBLE_INLINE Vec depthwise_sum(const DepthwiseTaps<X, W>& t, const X* x, const
   return sum;
 }
 
-// Outputs [u.begin, u.end), all of whose taps are inside: end(u, sum) takes each.
-template <typename X, typename W, typename Lanes, typename End>
-THIMBLE_INLINE void depthwise_inside(const DepthwiseTaps<X, W>& t, const X* x, const W* w, Range u, Lanes lanes,
-                                     End&& end) {
-  x += u.begin * t.x_next;
-  if (t.rows != kUsualTaps || t.columns != kUsualTaps) {
-    for (std::int64_t k = u.begin; k < u.end; ++k, x += t.x_next) end(k, depthwise_sum(t, x, w, {0, t.columns}, lanes));
-    return;
-  }
-  Vec weights[kUsualTaps][kUsualTaps];
+// Outputs [u.begin, u.end) of windows that are kRows x kColumns large and lie inside: results.take(u, sum) has each.
+template <int kRows, int kColumns, typename X, typename W, typename Lanes, typename Results>
+THIMBLE_INLINE void depthwise_windows(const DepthwiseTaps<X, W>& t, const X* x, const W* w, Range u, Lanes lanes,
+                                      RowAhead<X>& ahead, Results& results) {
+  RowAhead<X> fetched = ahead;  // copies, which stay in registers
+  Results own = results;
+  Vec weights[kRows][kColumns];
 #pragma GCC unroll 4
-  for (int i = 0; i < kUsualTaps; ++i) {
+  for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 4
-    for (int j = 0; j < kUsualTaps; ++j) weights[i][j] = load(w + i * t.w_row + j * t.w_column, lanes);
+    for (int j = 0; j < kColumns; ++j) weights[i][j] = load(w + i * t.w_row + j * t.w_column, lanes);
   }
   for (std::int64_t k = u.begin; k < u.end; ++k, x += t.x_next) {
     Vec sum = zero();
     const X* row = x;
 #pragma GCC unroll 4
-    for (int i = 0; i < kUsualTaps; ++i, row += t.x_row) {
+    for (int i = 0; i < kRows; ++i, row += t.x_row) {
 #pragma GCC unroll 4
-      for (int j = 0; j < kUsualTaps; ++j) sum = fma(load(row + j * t.x_column, lanes), weights[i][j], sum);
+      for (int j = 0; j < kColumns; ++j) sum = fma(load(row + j * t.x_column, lanes), weights[i][j], sum);
     }
-    __builtin_prefetch(row);  // the row below, which the next outputs want
-    end(k, sum);
+    fetched.step();
+    own.take(k, sum);
+  }
+  ahead = fetched;
+  results = own;
+}
+
+// The same for windows of any size: those of 3 x 3 taps have 2 x 3 at the borders, and their gradients less where they
+// jump.
+template <typename X, typename W, typename Lanes, typename Results>
+THIMBLE_INLINE void depthwise_inside(const DepthwiseTaps<X, W>& t, const X* x, const W* w, Range u, Lanes lanes,
+                                     RowAhead<X>& ahead, Results& results) {
+  x += u.begin * t.x_next;
+  switch (t.rows * 4 + t.columns) {
+    case 3 * 4 + 3: return depthwise_windows<3, 3>(t, x, w, u, lanes, ahead, results);
+    case 2 * 4 + 3: return depthwise_windows<2, 3>(t, x, w, u, lanes, ahead, results);
+    case 2 * 4 + 2: return depthwise_windows<2, 2>(t, x, w, u, lanes, ahead, results);
+    case 2 * 4 + 1: return depthwise_windows<2, 1>(t, x, w, u, lanes, ahead, results);
+    case 1 * 4 + 2: return depthwise_windows<1, 2>(t, x, w, u, lanes, ahead, results);
+    case 1 * 4 + 1: return depthwise_windows<1, 1>(t, x, w, u, lanes, ahead, results);
+    default:
+      for (std::int64_t k = u.begin; k < u.end; ++k, x += t.x_next)
+        results.take(k, depthwise_sum(t, x, w, {0, t.columns}, lanes));
   }
 }
 
@@ -68,8 +99,8 @@ struct DepthwiseGather {
   Axis rows, columns;
   std::int64_t channels = 0;
 
-  // Makes output row `row`, counted over all images: open(channel, lanes) gives what takes the sums of a vector of
-  // channels, take(place, sum) for each, where `place` is the sum's first element, and close() in the end.
+  // Makes output row `row`, counted over all images: open(channel, first, step, lanes) gives what takes the sums of a
+  // vector of channels, take(u, sum) for each, whose result stands at first + u * step, and close() in the end.
   template <typename X, typename W, typename Open>
   void run(const X* x, const W* w, std::int64_t row, Open&& open) const {
     const std::int64_t h = row % rows.out;
@@ -83,13 +114,18 @@ struct DepthwiseGather {
     taps.w_row = phase.tap_step * columns.kernel * channels;
     taps.x = x + (row / rows.out * rows.source + first) * columns.source * channels + inside.begin * taps.x_row;
     taps.w = w + phase.first_tap * columns.kernel * channels + inside.begin * taps.w_row;
+    const std::int64_t remainder = (h + rows.padding) % rows.period, source_row = columns.source * channels;
+    RowAhead<X> ahead = {x + (row / rows.out * rows.source + u * rows.stride + rows.high + 1) * source_row +
+                             remainder * source_row / rows.period,
+                         rows.stride * columns.stride, kLanes / (rows.period * columns.period)};
     for (std::int64_t p = 0; p < columns.period; ++p)
-      run_phase(taps, phase_of(columns, p), row * columns.out * channels, open);
+      run_phase(taps, phase_of(columns, p), row * columns.out * channels, ahead, open);
   }
 
  private:
   template <typename X, typename W, typename Open>
-  void run_phase(DepthwiseTaps<X, W> t, const AxisPhase& phase, std::int64_t row_place, Open&& open) const {
+  void run_phase(DepthwiseTaps<X, W> t, const AxisPhase& phase, std::int64_t row_place, RowAhead<X>& ahead,
+                 Open&& open) const {
     t.columns = phase.taps;
     t.x_column = phase.source_step * channels;
     t.w_column = phase.tap_step * channels;
@@ -103,17 +139,14 @@ struct DepthwiseGather {
     each_vector(0, channels, [&](std::int64_t c, auto lanes) {
       const X* x = t.x + c;
       const W* w = t.w + c;
-      auto results = open(c, lanes);
-      const auto place = [&](std::int64_t u) {
-        return row_place + (phase.first_out + columns.period * u) * channels + c;
-      };
+      auto results = open(c, row_place + phase.first_out * channels + c, columns.period * channels, lanes);
       const auto at_border = [&](std::int64_t u) {
         const Range taps =
             inside_steps(u * columns.stride + phase.first_source, phase.source_step, columns.source, phase.taps);
-        results.take(place(u), depthwise_sum(t, x + u * t.x_next, w, taps, lanes));
+        results.take(u, depthwise_sum(t, x + u * t.x_next, w, taps, lanes));
       };
       for (std::int64_t u = phase.begin; u < whole.begin; ++u) at_border(u);
-      depthwise_inside(t, x, w, whole, lanes, [&](std::int64_t u, Vec sum) { results.take(place(u), sum); });
+      depthwise_inside(t, x, w, whole, lanes, ahead, results);
       for (std::int64_t u = whole.end; u < phase.end; ++u) at_border(u);
       results.close();
     });
@@ -125,26 +158,27 @@ template <bool kWatches, typename T, typename Lanes, typename End>
 struct DepthwiseResults {
   T* out;
   bool streams;
-  std::int64_t channel;
+  std::int64_t channel, first, step;  // the result of u stands at first + u * step
   Lanes lanes;
-  const End& end;
-  const PieceMoments& moments;  // of what is stored, if it is watched
+  const End* end;
+  const PieceMoments* moments;  // of what is stored, if it is watched
   VectorMoments<Lanes> own = {channel, lanes};
 
-  [[gnu::always_inline]] void take(std::int64_t place, Vec sum) {
-    const Vec result = end(T{}, place, channel, lanes, sum);
+  [[gnu::always_inline]] void take(std::int64_t u, Vec sum) {
+    const std::int64_t place = first + u * step;
+    const Vec result = (*end)(T{}, place, channel, lanes, sum);
     store_result(out + place, result, lanes, streams);
     if constexpr (kWatches) {
       constexpr std::int64_t kMost = 64;  // rows may be long, and f32 sums of so many stay precise
       if (own.count == kMost) {
-        own.close(moments);
+        own.close(*moments);
         own = {channel, lanes};
       }
-      own.take(moments, result, out + place);
+      own.take(*moments, result, out + place);
     }
   }
   [[gnu::always_inline]] void close() const {
-    if constexpr (kWatches) own.close(moments);
+    if constexpr (kWatches) own.close(*moments);
   }
 };
 
@@ -157,9 +191,11 @@ void run_depthwise_rows(const DepthwiseGather& gather, const Call& call, Shares&
   const bool streams = !lies_over && is_streamed(out, call.out[0].shape.count(), gather.channels);
   shares.take(thread, [&](Range rows) {
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      gather.run(call.in[0].as<const X>(), call.in[1].as<const W>(), row, [&](std::int64_t channel, auto lanes) {
-        return DepthwiseResults<kWatches, X, decltype(lanes), End>{out, streams, channel, lanes, end, moments};
-      });
+      gather.run(call.in[0].as<const X>(), call.in[1].as<const W>(), row,
+                 [&](std::int64_t channel, std::int64_t first, std::int64_t step, auto lanes) {
+                   return DepthwiseResults<kWatches, X, decltype(lanes), End>{out,  streams, channel, first,
+                                                                              step, lanes,   &end,    &moments};
+                 });
     }
   });
   if (streams) end_streams();
@@ -212,105 +248,118 @@ inline void depthwise_grad_input(const ConvShape& s, const Call& call) noexcept 
   });
 }
 
-// Sums over one row of dy of the weight gradient of kTaps neighbouring taps, for one vector of channels. Few sums would
-// wait for themselves: several take turns.
-template <int kTaps, typename X, typename Y, typename Lanes>
-THIMBLE_INLINE void depthwise_weight_row(const ConvShape& s, const X* x, const Y* dy, std::int64_t first_tap,
-                                         float* totals, Lanes lanes) {
-  constexpr int kTurns = kTaps == 1 ? 4 : 2;
-  Vec sums[kTurns][kTaps];
+// What one row of dy adds to the weight gradient of kRows x kTaps neighbouring taps, for one vector of channels. `x` is
+// the row that the first of them reads.
+template <int kRows, int kTaps, typename X, typename Y, typename Lanes>
+THIMBLE_INLINE void depthwise_weight_rows(const ConvShape& s, const X* x, const Y* dy, std::int64_t first_tap,
+                                          RowAhead<X>& x_ahead, RowAhead<Y>& dy_ahead, float* totals, Lanes lanes) {
+  Vec sums[kRows][kTaps];
   Range seen[kTaps], whole = {0, s.out_width};
+#pragma GCC unroll 4
   for (int j = 0; j < kTaps; ++j) {
     seen[j] = inside_windows(s, (first_tap + j) * s.dilation, s.width, s.out_width);
     whole = {larger(whole.begin, seen[j].begin), smaller(whole.end, seen[j].end)};
-    for (int turn = 0; turn < kTurns; ++turn) sums[turn][j] = zero();
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i) sums[i][j] = zero();
   }
   whole.end = larger(whole.begin, whole.end);
   const std::int64_t step = s.stride * s.channels, tap_step = s.dilation * s.channels;
+  const std::int64_t row_step = s.dilation * s.width * s.channels;
   x += (first_tap * s.dilation - s.padding) * s.channels;
   const auto add_tap = [&](int j, std::int64_t column) {
-    sums[0][j] = fma(load(x + column * step + j * tap_step, lanes), load(dy + column * s.channels, lanes), sums[0][j]);
+    const Vec y = load(dy + column * s.channels, lanes);
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i)
+      sums[i][j] = fma(load(x + i * row_step + column * step + j * tap_step, lanes), y, sums[i][j]);
   };
+#pragma GCC unroll 4
   for (int j = 0; j < kTaps; ++j) {
     for (std::int64_t column = seen[j].begin; column < smaller(seen[j].end, whole.begin); ++column) add_tap(j, column);
-    for (std::int64_t column = larger(seen[j].begin, whole.end); column < seen[j].end; ++column) add_tap(j, column);
   }
   const X* x_at = x + whole.begin * step;
   const Y* y_at = dy + whole.begin * s.channels;
-  std::int64_t left = whole.end - whole.begin;
-  for (; left >= kTurns; left -= kTurns) {
+  for (std::int64_t column = whole.begin; column < whole.end; ++column, x_at += step, y_at += s.channels) {
+    const Vec y = load(y_at, lanes);
+    const X* row = x_at;
 #pragma GCC unroll 4
-    for (int turn = 0; turn < kTurns; ++turn, x_at += step, y_at += s.channels) {
-      const Vec y = load(y_at, lanes);
+    for (int i = 0; i < kRows; ++i, row += row_step) {
 #pragma GCC unroll 4
-      for (int j = 0; j < kTaps; ++j) sums[turn][j] = fma(load(x_at + j * tap_step, lanes), y, sums[turn][j]);
+      for (int j = 0; j < kTaps; ++j) sums[i][j] = fma(load(row + j * tap_step, lanes), y, sums[i][j]);
     }
-  }
-  for (std::int64_t column = whole.end - left; column < whole.end; ++column) {
-    for (int j = 0; j < kTaps; ++j) add_tap(j, column);
+    if constexpr (kRows > 1) {
+      x_ahead.step();
+      dy_ahead.step();
+    }
   }
 #pragma GCC unroll 4
   for (int j = 0; j < kTaps; ++j) {
-    Vec sum = add(sums[0][j], sums[1][j]);
-    if constexpr (kTurns == 4) sum = add(sum, add(sums[2][j], sums[3][j]));
-    float* total = totals + j * s.channels;
-    store(total, add(load(total, lanes), sum), lanes);
-  }
-}
-
-// All taps of one row of the kernel for one row of dy.
-template <typename X, typename Y, typename Lanes>
-THIMBLE_INLINE void depthwise_weight_taps(const ConvShape& s, const X* x, const Y* dy, float* totals, Lanes lanes) {
-  if (s.kernel_width == kUsualTaps) return depthwise_weight_row<kUsualTaps>(s, x, dy, 0, totals, lanes);
-  for (std::int64_t j = 0; j < s.kernel_width; ++j)
-    depthwise_weight_row<1>(s, x, dy, j, totals + j * s.channels, lanes);
-}
-
-// What rows of dy, all of them in order, add to the totals (KH, KW, C) of some channels and rows of the kernel.
-template <typename X, typename Y>
-void depthwise_weight_totals(const ConvShape& s, const X* x, const Y* dy, Range channels, Range taps,
-                             float* totals) noexcept {
-  for (std::int64_t row = 0; row < s.batch * s.out_height; ++row) {
-    const std::int64_t top = row % s.out_height * s.stride - s.padding;
-    const Y* y_row = dy + row * s.out_width * s.channels;
-    for (std::int64_t i = taps.begin; i < taps.end; ++i) {
-      const std::int64_t h = top + i * s.dilation;
-      if (h < 0 || h >= s.height) continue;
-      const X* x_row = x + (row / s.out_height * s.height + h) * s.width * s.channels;
-      each_vector(channels.begin, channels.end, [&](std::int64_t c, auto lanes) {
-        depthwise_weight_taps(s, x_row + c, y_row + c, totals + i * s.kernel_width * s.channels + c, lanes);
-      });
+    for (std::int64_t column = larger(seen[j].begin, whole.end); column < seen[j].end; ++column) add_tap(j, column);
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i) {
+      float* total = totals + (i * s.kernel_width + first_tap + j) * s.channels;
+      store(total, add(load(total, lanes), sums[i][j]), lanes);
     }
   }
 }
 
-inline Bytes depthwise_weight_workspace(const ConvShape& s) { return s.taps() * s.channels * 4; }
+// All columns of `rows` rows of the kernel.
+template <typename X, typename Y, typename Lanes>
+THIMBLE_INLINE void depthwise_weight_taps(const ConvShape& s, const X* x, const Y* dy, std::int64_t rows,
+                                          RowAhead<X>& x_ahead, RowAhead<Y>& dy_ahead, float* totals, Lanes lanes) {
+  if (s.kernel_width == kUsualTaps && rows == 3)
+    return depthwise_weight_rows<3, kUsualTaps>(s, x, dy, 0, x_ahead, dy_ahead, totals, lanes);
+  if (s.kernel_width == kUsualTaps && rows == 2)
+    return depthwise_weight_rows<2, kUsualTaps>(s, x, dy, 0, x_ahead, dy_ahead, totals, lanes);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const X* row = x + i * s.dilation * s.width * s.channels;
+    float* row_totals = totals + i * s.kernel_width * s.channels;
+    std::int64_t j = 0;
+    for (; j + kUsualTaps <= s.kernel_width; j += kUsualTaps)
+      depthwise_weight_rows<1, kUsualTaps>(s, row, dy, j, x_ahead, dy_ahead, row_totals, lanes);
+    for (; j < s.kernel_width; ++j) depthwise_weight_rows<1, 1>(s, row, dy, j, x_ahead, dy_ahead, row_totals, lanes);
+  }
+}
 
-// Calls write(place, sum, lanes) for every vector of the gradient. Threads share out channels and rows of the kernel.
+// What some rows of dy, counted over all images, add to the totals (KH, KW, C).
+template <typename X, typename Y>
+void depthwise_weight_totals(const ConvShape& s, const X* x, const Y* dy, Range rows, float* totals) noexcept {
+  const std::int64_t x_row = s.width * s.channels, dy_row = s.out_width * s.channels;
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    const std::int64_t top = row % s.out_height * s.stride - s.padding;
+    const Range taps = inside_steps(top, s.dilation, s.height, s.kernel_height);
+    const X* image = x + row / s.out_height * s.height * x_row;
+    RowAhead<X> x_ahead = {image + (top + s.kernel_height * s.dilation) * x_row, s.stride * s.stride};
+    RowAhead<Y> dy_ahead = {dy + (row + 1) * dy_row};
+    each_vector(0, s.channels, [&](std::int64_t c, auto lanes) {
+      depthwise_weight_taps(s, image + (top + taps.begin * s.dilation) * x_row + c, dy + row * dy_row + c,
+                            taps.end - taps.begin, x_ahead, dy_ahead,
+                            totals + taps.begin * s.kernel_width * s.channels + c, lanes);
+    });
+  }
+}
+
+inline std::int64_t depthwise_weight_elements(const ConvShape& s) { return round_up(s.taps() * s.channels, 16); }
+
+// Calls write(place, sum, lanes) for every vector of the gradient. Threads share out the rows of dy; their totals, each
+// depthwise_weight_elements long, are added in order of the threads.
 template <typename Write>
-void depthwise_grad_weight(const ConvShape& s, const TensorView& x, const TensorView& dy, int threads, float* totals,
+void depthwise_grad_weight(const ConvShape& s, const TensorView& x, const TensorView& dy, int parts, float* totals,
                            Write&& write) noexcept {
-  const std::int64_t vectors = divide_up(s.channels, kLanes);
-  const ThreadGrid grid = choose_grid(vectors, s.kernel_height, threads);
-  parallel(grid.rows * grid.columns, [&](int thread, int) {
-    const Range part = part_of(vectors, thread / grid.columns, grid.rows);
-    const Range channels = {part.begin * kLanes, smaller(part.end * kLanes, s.channels)};
-    const Range taps = part_of(s.kernel_height, thread % grid.columns, grid.columns);
-    for (std::int64_t tap = taps.begin * s.kernel_width; tap < taps.end * s.kernel_width; ++tap)
-      each_vector(channels.begin, channels.end,
-                  [&](std::int64_t c, auto lanes) { store(totals + tap * s.channels + c, zero(), lanes); });
+  const std::int64_t count = s.taps() * s.channels, stride = depthwise_weight_elements(s);
+  parallel(parts, [&](int part, int) {
+    float* own = totals + part * stride;
+    std::memset(own, 0, static_cast<std::size_t>(count) * sizeof(float));
+    const Range rows = part_of(s.batch * s.out_height, part, parts);
     with_element(x.dtype, [&](auto x_element) {
       with_element(dy.dtype, [&](auto y_element) {
-        depthwise_weight_totals(s, x.as<const decltype(x_element)>(), dy.as<const decltype(y_element)>(), channels,
-                                taps, totals);
+        depthwise_weight_totals(s, x.as<const decltype(x_element)>(), dy.as<const decltype(y_element)>(), rows, own);
       });
     });
-    for (std::int64_t tap = taps.begin * s.kernel_width; tap < taps.end * s.kernel_width; ++tap) {
-      each_vector(channels.begin, channels.end, [&](std::int64_t c, auto lanes) {
-        const std::int64_t place = tap * s.channels + c;
-        write(place, load(totals + place, lanes), lanes.count);
-      });
-    }
+  });
+  each_vector(0, count, [&](std::int64_t place, auto lanes) {
+    Vec sum = load(totals + place, lanes);
+    for (int part = 1; part < parts; ++part) sum = add(sum, load(totals + part * stride + place, lanes));
+    write(place, sum, lanes.count);
   });
 }
 

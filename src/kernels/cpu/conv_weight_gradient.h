@@ -36,7 +36,7 @@ inline WeightWork carve_weight_work(const WeightPlan& plan, std::byte* base) {
 }
 
 inline Bytes weight_gradient_workspace(const WeightPlan& plan) {
-  if (plan.shape.is_depthwise()) return depthwise_weight_workspace(plan.shape);
+  if (plan.shape.is_depthwise()) return plan.pixel_parts * depthwise_weight_elements(plan.shape) * 4;
   return carve_weight_work(plan, nullptr).bytes;
 }
 
@@ -308,7 +308,7 @@ inline void run_products(const WeightPlan& plan, const WeightCall& call) noexcep
 
 inline void run_weight_gradient(const WeightPlan& plan, const WeightCall& call) noexcept {
   if (!plan.shape.is_depthwise()) return run_products(plan, call);
-  depthwise_grad_weight(plan.shape, call.x, call.dy, call.threads, reinterpret_cast<float*>(call.workspace),
+  depthwise_grad_weight(plan.shape, call.x, call.dy, plan.pixel_parts, reinterpret_cast<float*>(call.workspace),
                         [&](std::int64_t place, Vec sum, int lanes) {
                           with_element(call.out.dtype,
                                        [&](auto w) { write_sum<decltype(w)>(call, place, sum, lanes); });

@@ -82,7 +82,7 @@ struct WeightPlan : KernelState {
 
 inline void plan_weight_threads(WeightPlan& plan, int threads, DType out) {
   const ConvShape& s = plan.shape;
-  if (s.taps() * s.group_channels() * s.out_channels * 4 <= kPartialBytes) {
+  if (s.is_depthwise() || s.taps() * s.group_channels() * s.out_channels * 4 <= kPartialBytes) {
     plan.pixel_parts = static_cast<int>(smaller(threads, s.batch * s.out_height));
   } else {
     plan.grid = choose_grid(divide_up(s.group_channels(), kFewChannels), plan.panel_count(), threads);

@@ -223,6 +223,13 @@ TEST(Conv, AgreesForLargeGradients) {
   check_grad_weight({2, 4, 5, 300, 20, 1, 1, 1, 0, 1, 2}, DType::f32, DType::f32, DType::f32);
 }
 
+// Operands so large that several chunks of channels are copied at once, beside larger blocks of pixels.
+TEST(Conv, AgreesForGradientsOfLargeOperands) {
+  check_normalized({6, 28, 27, 200, 24, 1, 1, 1, 0}, 0, "relu", DType::f32);
+  check_normalized({1, 57, 55, 130, 24, 3, 3, 2, 1}, 0, "relu", DType::f32);
+  check_grad_weight({5, 28, 27, 260, 20, 1, 1, 1, 0}, DType::f32, DType::f32, DType::f32);
+}
+
 // Weights that are copied panel by panel, more panels than are held at once.
 TEST(Conv, AgreesForLargeWeights) {
   check_grad_input({1, 6, 6, 150, 96, 3, 3, 1, 1}, DType::f32, DType::f32);

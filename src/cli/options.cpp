@@ -111,6 +111,8 @@ constexpr OptionDef kOptions[] = {
     {"threads", integer, "N", "threads (default: all cores this process may use)", kCompiling, machine, 1, 1025},
     {"isa", word, "generic|avx2|avx512|avx512_bf16|amx_bf16|neon",
      "highest instruction set for kernels (default: this machine's)", kCompiling, machine},
+    {"kernels", word, "native", "whose kernels: our own, which are all there are (default native)", kCompiling,
+     machine},
     {"cost", word, "model|measured",
      "where the search has its times from. model: arithmetic and bytes; measured: what 'thimble bench' kept for this "
      "machine. Neither changes a result, nor the microbatch that auto chooses (default model)",

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -19,7 +20,10 @@ Bytes whole_pages(Bytes bytes) { return round_up(std::max<Bytes>(bytes, 1), kPag
 }  // namespace
 
 Arena::Arena(Bytes bytes, Bytes capacity)
-    : bytes_(bytes), mapped_(whole_pages(bytes)), reserved_(whole_pages(std::max(bytes, capacity))) {
+    : bytes_(bytes),
+      mapped_(whole_pages(bytes)),
+      reserved_(whole_pages(std::max(bytes, capacity))),
+      nodes_(nodes_in_use()) {
   void* block = mmap(nullptr, static_cast<std::size_t>(reserved_), PROT_NONE, kKind, -1, 0);
   if (block == MAP_FAILED && reserved_ > mapped_) {
     // Addresses too can be limited (ulimit -v): then it cannot grow, which is no reason not to start.
@@ -42,6 +46,9 @@ bool Arena::open(Bytes from, Bytes to) noexcept {
   if (mprotect(data_ + from, length, PROT_READ | PROT_WRITE) != 0) return false;
   // A huge page at the ragged end would make more resident than was planned.
   madvise(data_ + from, length, MADV_NOHUGEPAGE);
+  // One thread touches all pages, and the next tensor in a place falls to other threads: no node is the right one, and
+  // one alone would have to serve all of them. Where it is not allowed, pages come as they would.
+  if (std::popcount(nodes_) > 1) deal_pages(data_ + from, to - from, nodes_);
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "base/bytes.h"
+#include "run/memory_nodes.h"
 
 namespace thimble {
 
@@ -34,6 +35,7 @@ class Arena {
   Bytes bytes_ = 0;
   Bytes mapped_ = 0;    // of which all pages may be used
   Bytes reserved_ = 0;  // addresses
+  NodeMask nodes_ = 0;  // of memory that its pages come from in turn, if there are several
 };
 
 }  // namespace thimble

@@ -54,6 +54,16 @@ TEST(Plan, JsonHasEveryFieldAndItsSumsAreRight) {
   EXPECT_GT(plan.at("flops_per_sample").get<double>(), 1e6);
 }
 
+TEST(Plan, KernelsAreOurOwn) {
+  const Outcome plain = run_thimble(with(kPlan, {"--json"})),
+                native = run_thimble(with(kPlan, {"--json", "--kernels", "native"}));
+  EXPECT_EQ(native.code, 0) << native.err;
+  EXPECT_EQ(native.json().at("tensor_bytes"), plain.json().at("tensor_bytes"));
+  const Outcome foreign = run_thimble(with(kPlan, {"--kernels", "onednn"}));
+  EXPECT_EQ(foreign.code, 1);
+  EXPECT_TRUE(contains(foreign.err, "--kernels: found 'onednn', wanted one of native")) << foreign.err;
+}
+
 TEST(Plan, TheSmallestBudgetFitsAndOneByteLessDoesNot) {
   const Outcome refused = run_thimble(with(kPlan, {"--memory", "1MiB", "--json"}));
   EXPECT_EQ(refused.code, 3);

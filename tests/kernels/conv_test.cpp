@@ -175,6 +175,14 @@ TEST(Conv, AgreesForDepthwise) {
   check_all({1, 10, 10, 3, 3, 3, 3, 2, 4, 1, 3});   // windows wholly inside the padding
   check_all({1, 12, 11, 4, 4, 3, 3, 2, 1, 3, 4});   // dilation
   check_all({3, 1, 1, 20, 20, 3, 3, 1, 1, 1, 20});  // a single pixel
+  // Few rows of many taps.
+  check_all({2, 9, 11, 18, 18, 5, 5, 1, 0, 1, 18});
+  check_all({1, 4, 12, 18, 18, 1, 7, 1, 0, 1, 18});
+  check_all({1, 5, 19, 18, 18, 2, 7, 1, 0, 1, 18});
+  check_all({1, 9, 12, 18, 18, 7, 7, 1, 1, 1, 18});
+  check_all({1, 1, 12, 18, 18, 5, 5, 1, 2, 1, 18});
+  check_all({1, 13, 13, 5, 5, 5, 5, 2, 4, 2, 5});
+  check_all({1, 13, 13, 40, 40, 3, 3, 5, 1, 1, 40});  // longer strides than windows
   for (std::int64_t width = 1; width <= 9; ++width) check_all({2, 3, width, 19, 19, 3, 3, 1, 1, 1, 19});
 }
 

@@ -10,7 +10,7 @@
 
 namespace thimble::kernels::THIMBLE_ISA {
 
-constexpr int kUsualTaps = 3;  // along an axis: others take a slower way
+constexpr int kUsualTaps = 3;  // along an axis: more take a slower way
 
 // What the next row reads and this one does not, fetched in the order in which it lies in memory: places of one vector
 // of channels lie too far apart for hardware to foresee them.
@@ -19,6 +19,9 @@ struct RowAhead {
   const T* next = nullptr;
   std::int64_t vectors = 1;      // to fetch at a step,
   std::int64_t length = kLanes;  // of as many elements each
+
+  // Longer strides leave out most of what lies there.
+  static std::int64_t vectors_for(std::int64_t stride) { return stride <= 2 ? stride * stride : 0; }
 
   [[gnu::always_inline]] void step() {
     for (std::int64_t k = 0; k < vectors; ++k, next += length) __builtin_prefetch(next);
@@ -82,7 +85,8 @@ template <typename X, typename W, typename Lanes, typename Results>
 THIMBLE_INLINE void depthwise_inside(const DepthwiseTaps<X, W>& t, const X* x, const W* w, Range u, Lanes lanes,
                                      RowAhead<X>& ahead, Results& results) {
   x += u.begin * t.x_next;
-  switch (t.rows * 4 + t.columns) {
+  constexpr int kNone = -1;
+  switch (t.columns <= kUsualTaps ? t.rows * 4 + t.columns : kNone) {
     case 3 * 4 + 3: return depthwise_windows<3, 3>(t, x, w, u, lanes, ahead, results);
     case 2 * 4 + 3: return depthwise_windows<2, 3>(t, x, w, u, lanes, ahead, results);
     case 2 * 4 + 2: return depthwise_windows<2, 2>(t, x, w, u, lanes, ahead, results);
@@ -117,7 +121,7 @@ struct DepthwiseGather {
     const std::int64_t remainder = (h + rows.padding) % rows.period, source_row = columns.source * channels;
     RowAhead<X> ahead = {x + (row / rows.out * rows.source + u * rows.stride + rows.high + 1) * source_row +
                              remainder * source_row / rows.period,
-                         rows.stride * columns.stride, kLanes / (rows.period * columns.period)};
+                         RowAhead<X>::vectors_for(rows.stride), kLanes / (rows.period * columns.period)};
     for (std::int64_t p = 0; p < columns.period; ++p)
       run_phase(taps, phase_of(columns, p), row * columns.out * channels, ahead, open);
   }
@@ -286,7 +290,7 @@ THIMBLE_INLINE void depthwise_weight_rows(const ConvShape& s, const X* x, const 
 #pragma GCC unroll 4
       for (int j = 0; j < kTaps; ++j) sums[i][j] = fma(load(row + j * tap_step, lanes), y, sums[i][j]);
     }
-    if constexpr (kRows > 1) {
+    if constexpr (kRows > 1) {  // rows that are taken singly would each fetch the same again
       x_ahead.step();
       dy_ahead.step();
     }
@@ -320,17 +324,20 @@ THIMBLE_INLINE void depthwise_weight_taps(const ConvShape& s, const X* x, const 
   }
 }
 
-// What some rows of dy, counted over all images, add to the totals (KH, KW, C).
+// What some rows of dy, counted over all images, add to the totals (KH, KW, C) of some channels.
 template <typename X, typename Y>
-void depthwise_weight_totals(const ConvShape& s, const X* x, const Y* dy, Range rows, float* totals) noexcept {
+void depthwise_weight_totals(const ConvShape& s, const X* x, const Y* dy, Range rows, Range channels,
+                             float* totals) noexcept {
   const std::int64_t x_row = s.width * s.channels, dy_row = s.out_width * s.channels;
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     const std::int64_t top = row % s.out_height * s.stride - s.padding;
     const Range taps = inside_steps(top, s.dilation, s.height, s.kernel_height);
     const X* image = x + row / s.out_height * s.height * x_row;
-    RowAhead<X> x_ahead = {image + (top + s.kernel_height * s.dilation) * x_row, s.stride * s.stride};
-    RowAhead<Y> dy_ahead = {dy + (row + 1) * dy_row};
-    each_vector(0, s.channels, [&](std::int64_t c, auto lanes) {
+    // Where threads share out channels, each fetches as much of the row.
+    RowAhead<X> x_ahead = {image + (top + s.kernel_height * s.dilation) * x_row + channels.begin * s.width * s.stride,
+                           RowAhead<X>::vectors_for(s.stride)};
+    RowAhead<Y> dy_ahead = {dy + (row + 1) * dy_row + channels.begin * s.out_width};
+    each_vector(channels.begin, channels.end, [&](std::int64_t c, auto lanes) {
       depthwise_weight_taps(s, image + (top + taps.begin * s.dilation) * x_row + c, dy + row * dy_row + c,
                             taps.end - taps.begin, x_ahead, dy_ahead,
                             totals + taps.begin * s.kernel_width * s.channels + c, lanes);
@@ -340,26 +347,36 @@ void depthwise_weight_totals(const ConvShape& s, const X* x, const Y* dy, Range 
 
 inline std::int64_t depthwise_weight_elements(const ConvShape& s) { return round_up(s.taps() * s.channels, 16); }
 
-// Calls write(place, sum, lanes) for every vector of the gradient. Threads share out the rows of dy; their totals, each
-// depthwise_weight_elements long, are added in order of the threads.
+// Calls write(place, sum, lanes) for every vector of the gradient. Threads share out the rows of dy in `parts`, whose
+// totals, each depthwise_weight_elements long, are added in their order; and channels, where there are fewer parts.
 template <typename Write>
-void depthwise_grad_weight(const ConvShape& s, const TensorView& x, const TensorView& dy, int parts, float* totals,
-                           Write&& write) noexcept {
-  const std::int64_t count = s.taps() * s.channels, stride = depthwise_weight_elements(s);
-  parallel(parts, [&](int part, int) {
+void depthwise_grad_weight(const ConvShape& s, const TensorView& x, const TensorView& dy, int parts, int threads,
+                           float* totals, const Write& write) noexcept {
+  const std::int64_t stride = depthwise_weight_elements(s), vectors = divide_up(s.channels, kLanes);
+  const auto columns = static_cast<int>(smaller(threads / parts, vectors));
+  parallel(parts * columns, [&](int thread, int) {
+    const int part = thread % parts;
+    const Range taken = part_of(vectors, thread / parts, columns);
+    const Range channels = {taken.begin * kLanes, smaller(taken.end * kLanes, s.channels)};
     float* own = totals + part * stride;
-    std::memset(own, 0, static_cast<std::size_t>(count) * sizeof(float));
-    const Range rows = part_of(s.batch * s.out_height, part, parts);
+    for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
+      each_vector(channels.begin, channels.end,
+                  [&](std::int64_t c, auto lanes) { store(own + tap * s.channels + c, zero(), lanes); });
+    }
     with_element(x.dtype, [&](auto x_element) {
       with_element(dy.dtype, [&](auto y_element) {
-        depthwise_weight_totals(s, x.as<const decltype(x_element)>(), dy.as<const decltype(y_element)>(), rows, own);
+        depthwise_weight_totals(s, x.as<const decltype(x_element)>(), dy.as<const decltype(y_element)>(),
+                                part_of(s.batch * s.out_height, part, parts), channels, own);
       });
     });
   });
-  each_vector(0, count, [&](std::int64_t place, auto lanes) {
-    Vec sum = load(totals + place, lanes);
-    for (int part = 1; part < parts; ++part) sum = add(sum, load(totals + part * stride + place, lanes));
-    write(place, sum, lanes.count);
+  const std::int64_t count = s.taps() * s.channels;
+  parallel_for(threads, divide_up(count, kLanes), [&](std::int64_t begin, std::int64_t end) {
+    each_vector(begin * kLanes, smaller(end * kLanes, count), [&](std::int64_t place, auto lanes) {
+      Vec sum = load(totals + place, lanes);
+      for (int part = 1; part < parts; ++part) sum = add(sum, load(totals + part * stride + place, lanes));
+      write(place, sum, lanes.count);
+    });
   });
 }
 

@@ -308,8 +308,8 @@ inline void run_products(const WeightPlan& plan, const WeightCall& call) noexcep
 
 inline void run_weight_gradient(const WeightPlan& plan, const WeightCall& call) noexcept {
   if (!plan.shape.is_depthwise()) return run_products(plan, call);
-  depthwise_grad_weight(plan.shape, call.x, call.dy, plan.pixel_parts, reinterpret_cast<float*>(call.workspace),
-                        [&](std::int64_t place, Vec sum, int lanes) {
+  depthwise_grad_weight(plan.shape, call.x, call.dy, plan.pixel_parts, call.threads,
+                        reinterpret_cast<float*>(call.workspace), [&](std::int64_t place, Vec sum, int lanes) {
                           with_element(call.out.dtype,
                                        [&](auto w) { write_sum<decltype(w)>(call, place, sum, lanes); });
                         });

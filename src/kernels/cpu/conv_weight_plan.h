@@ -6,7 +6,8 @@
 
 namespace thimble::kernels::THIMBLE_ISA {
 
-constexpr Bytes kPartialBytes = 64 * kKiB;  // gradients up to here are summed in a copy a thread
+constexpr Bytes kPartialBytes = 64 * kKiB;  // gradients up to here are summed in a copy a thread,
+constexpr std::int64_t kPartialPart = 8;    // depthwise ones while copies are no larger part of x and dy
 constexpr Bytes kSumBytes = 96 * kKiB;      // of f32 sums held at once for a gradient that is stored otherwise
 // Of a block: fetching and storing the sums should cost little beside the products.
 constexpr std::int64_t kWantedPixels = 400;
@@ -80,10 +81,13 @@ struct WeightPlan : KernelState {
   int threads() const { return pixel_parts * grid.rows * grid.columns; }
 };
 
-inline void plan_weight_threads(WeightPlan& plan, int threads, DType out) {
+inline void plan_weight_threads(WeightPlan& plan, int threads, Bytes operands, DType out) {
   const ConvShape& s = plan.shape;
-  if (s.is_depthwise() || s.taps() * s.group_channels() * s.out_channels * 4 <= kPartialBytes) {
+  const Bytes gradient = s.taps() * s.group_channels() * s.out_channels * 4;
+  if (gradient <= kPartialBytes || s.is_depthwise()) {
     plan.pixel_parts = static_cast<int>(smaller(threads, s.batch * s.out_height));
+    if (s.is_depthwise())
+      plan.pixel_parts = static_cast<int>(smaller(plan.pixel_parts, larger(1, operands / kPartialPart / gradient)));
   } else {
     plan.grid = choose_grid(divide_up(s.group_channels(), kFewChannels), plan.panel_count(), threads);
   }
@@ -118,7 +122,7 @@ inline void hold_chunks(WeightPlan& plan, Bytes operands) {
 inline void plan_weight_gradient(WeightPlan& plan, const Attributes& attributes, const Type& x, const Type& dy,
                                  const Type& dw, int threads, const SourceNorm& norm = {}) {
   plan.shape = conv_shape(attributes, x.shape, dw.shape, dy.shape);
-  plan.shape = with_long_rows(plan.shape);
+  if (plan.shape.batch >= 2 * threads) plan.shape = with_long_rows(plan.shape);  // threads may share out images
   const ConvShape& s = plan.shape;
   BandMaker& maker = plan.maker;
   maker.rows = forward_axis(s, s.height, s.out_height, s.kernel_height);
@@ -126,9 +130,9 @@ inline void plan_weight_gradient(WeightPlan& plan, const Attributes& attributes,
   maker.channels = s.channels;
   maker.norm = norm;
   maker.joins_pixels = kHasPairs;
-  plan_weight_threads(plan, threads, dw.dtype);
-  maker.set_source(x.dtype, s.group_channels(), s.batch * s.out_height * s.out_width);
   const Bytes operands = x.bytes() + dy.bytes();
+  plan_weight_threads(plan, threads, operands, dw.dtype);
+  maker.set_source(x.dtype, s.group_channels(), s.batch * s.out_height * s.out_width);
   maker.most = larger(maker.most, most_held(operands, plan.threads(), kCopiedBytes));
   maker.is_direct = !maker.converts(x.dtype, s.group_channels()) && s.channels < kManyChannels && !plan.joins_taps();
   plan.packs_dy = kHasPairs || dy.dtype != DType::f32 || s.out_channels >= kManyChannels;

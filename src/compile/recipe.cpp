@@ -25,6 +25,7 @@ std::span<const Pass> training_recipe() {
       passes::kFuseSum,          // after gradients of casts are gone that part a gradient from its sum
       passes::kFuseNormalize,    // after all passes that look for convolutions and their gradients
       passes::kFuseMoments,      // after norms are split, and convolutions that read one are known by another name
+      passes::kFuseUpdate,       // after gradients that are summed up, and those that read a norm, have their names
       passes::kRemoveDeadNodes,  // last: whatever lost its readers
   };
   return kRecipe;

@@ -3,6 +3,8 @@
 // where a check fails.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <string_view>
@@ -18,6 +20,15 @@ constexpr std::int64_t kMaxExtent = std::int64_t{1} << 24;
 
 constexpr AttributeDef kDTypeAttribute = {"dtype", AttributeKind::word, "f32"};
 constexpr AttributeDef kEpsAttribute = {"eps", AttributeKind::number, "1e-5"};
+
+// The attributes of an op, where some belong to a part that it shares with others.
+template <std::size_t kOwn, std::size_t kShared>
+constexpr std::array<AttributeDef, kOwn + kShared> joined(const AttributeDef (&own)[kOwn],
+                                                          const AttributeDef (&shared)[kShared]) {
+  std::array<AttributeDef, kOwn + kShared> all;
+  std::copy(std::begin(shared), std::end(shared), std::copy(std::begin(own), std::end(own), all.begin()));
+  return all;
+}
 
 inline void require_inputs(std::string_view op, const OpQuery& q, std::size_t least, std::size_t most) {
   require(q.in.size() >= least && q.in.size() <= most, op, ": found ", q.in.size(), " inputs, wanted ", least,

@@ -9,20 +9,7 @@ namespace {
 
 constexpr std::string_view kOp = "sparse_update";
 
-// Numbers that the chosen rule does not read are ignored.
-constexpr AttributeDef kAttributes[] = {
-    {"slot", AttributeKind::integer, ""},       {"rule", AttributeKind::word, ""},
-    {"momentum", AttributeKind::number, "0.9"}, {"weight_decay", AttributeKind::number, "0"},
-    {"beta1", AttributeKind::number, "0.9"},    {"beta2", AttributeKind::number, "0.999"},
-    {"eps", AttributeKind::number, "1e-8"},     {"rounding", AttributeKind::word, "nearest"},
-    {"key", AttributeKind::integer, "0"}};
-
-const UpdateRule* find_rule(const OpQuery& q) {
-  for (const UpdateRule* rule : kUpdateRules) {
-    if (rule->name == q.word("rule")) return rule;
-  }
-  return nullptr;
-}
+constexpr auto kAttributes = joined({{"slot", AttributeKind::integer, ""}}, kRuleAttributes);
 
 // One table describes all pools of a tensor, so they are of one size.
 void require_same_pool(const OpQuery& q, std::size_t input) {
@@ -31,12 +18,10 @@ void require_same_pool(const OpQuery& q, std::size_t input) {
 }
 
 std::vector<Type> infer(const OpQuery& q) {
-  const UpdateRule* rule = find_rule(q);
-  require(rule != nullptr, kOp, ": attribute 'rule' is '", q.word("rule"),
-          "', wanted sgd, momentum, nesterov, adamw, momentum_open or momentum_close");
-  const auto pools = static_cast<std::size_t>(rule->input_count);
+  const UpdateRule& rule = require_rule(kOp, q);
+  const auto pools = static_cast<std::size_t>(rule.input_count);
   require(q.in.size() == pools + 3 || q.in.size() == pools + 4, kOp, ": found ", q.in.size(), " inputs, wanted ",
-          pools + 3, " or ", pools + 4, " for rule ", rule->name);
+          pools + 3, " or ", pools + 4, " for rule ", rule.name);
   require_scale(kOp, q, pools + 3);
   for (std::size_t k = 0; k < pools; ++k) {
     require_pooled(kOp, q, k);
@@ -55,7 +40,7 @@ std::vector<Type> infer(const OpQuery& q) {
     require_mask(kOp, q, pools, q.in[pools + 2].shape.count());
   }
   require_update_numbers(kOp, q);
-  return {q.in.begin(), q.in.begin() + rule->output_count};
+  return {q.in.begin(), q.in.begin() + rule.output_count};
 }
 
 // At most as many elements as the mask has bits.

@@ -1,7 +1,7 @@
-// The formulas of all parameter updates, in one place: the dense update ops and sparse_update apply them element by
-// element. Each is computed in double from what was stored and rounded once, when it is written: p' uses the new state
-// before the state is rounded. One more input than a rule has is a number that the gradient is multiplied by first
-// (clip_scale).
+// The formulas of all parameter updates, in one place: the dense update ops, sparse_update and the ops that make a
+// gradient and apply it at once (weight_update.h) apply them element by element. Each is computed in double from what
+// was stored and rounded once, when it is written: p' uses the new state before the state is rounded. One more input
+// than a rule has is a number that the gradient is multiplied by first (clip_scale).
 #pragma once
 
 #include <array>
@@ -80,6 +80,31 @@ inline constexpr UpdateRule kMomentumClose{"momentum_close", 2, 2, 3, apply_mome
 inline constexpr const UpdateRule* kUpdateRules[] = {&kSgd,   &kMomentum,     &kNesterov,
                                                      &kAdamw, &kMomentumOpen, &kMomentumClose};
 
+// For ops that any rule may be asked of; numbers that the chosen one does not read are ignored.
+inline constexpr AttributeDef kRuleAttributes[] = {{"rule", AttributeKind::word, ""},
+                                                   {"momentum", AttributeKind::number, "0.9"},
+                                                   {"weight_decay", AttributeKind::number, "0"},
+                                                   {"beta1", AttributeKind::number, "0.9"},
+                                                   {"beta2", AttributeKind::number, "0.999"},
+                                                   {"eps", AttributeKind::number, "1e-8"},
+                                                   {"rounding", AttributeKind::word, "nearest"},
+                                                   {"key", AttributeKind::integer, "0"}};
+
+// The rule that the attribute names; nullptr if there is none of that name.
+inline const UpdateRule* find_rule(const OpQuery& q) noexcept {
+  for (const UpdateRule* rule : kUpdateRules) {
+    if (rule->name == q.word("rule")) return rule;
+  }
+  return nullptr;
+}
+
+inline const UpdateRule& require_rule(std::string_view op, const OpQuery& q) {
+  const UpdateRule* rule = find_rule(q);
+  require(rule != nullptr, op, ": attribute 'rule' is '", q.word("rule"),
+          "', wanted sgd, momentum, nesterov, adamw, momentum_open or momentum_close");
+  return *rule;
+}
+
 // Each output is the next version of the input at the same place.
 inline constexpr InPlacePair kUpdatePairs[] = {{0, 0}, {1, 1}, {2, 2}};
 
@@ -125,34 +150,55 @@ inline double scale_at(const Call& call, std::size_t input) {
   return input < call.in.size() ? load(call.in[input], 0) : 1.0;
 }
 
-// Inputs of a dense update: the rule's tensors, then the gradient, all of one shape, and its scale or nothing; dtypes
-// are free.
-inline std::vector<Type> infer_update(std::string_view op, const OpQuery& q, const UpdateRule& rule) {
-  const auto wanted = static_cast<std::size_t>(rule.input_count) + 1;
-  require_inputs(op, q, wanted, wanted + 1);
-  require_scale(op, q, wanted);
-  for (std::size_t k = 0; k < wanted; ++k) {
+// The first `count` inputs are dense and of one shape; dtypes are free.
+inline void require_one_shape(std::string_view op, const OpQuery& q, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k) {
     const std::string what = join_text("input ", k);
     require_floating(op, what, q.in[k]);
     require_shape(op, what, q.in[k], q.in[0].shape);
   }
+}
+
+// Inputs of a dense update: the rule's tensors, then the gradient, all of one shape, and its scale or nothing.
+inline std::vector<Type> infer_update(std::string_view op, const OpQuery& q, const UpdateRule& rule) {
+  const auto wanted = static_cast<std::size_t>(rule.input_count) + 1;
+  require_inputs(op, q, wanted, wanted + 1);
+  require_scale(op, q, wanted);
+  require_one_shape(op, q, wanted);
   require_update_numbers(op, q);
   return {q.in.begin(), q.in.begin() + rule.output_count};
 }
 
+// One call of a rule on dense tensors: the first inputs of the call, and its outputs.
+class DenseUpdate {
+ public:
+  DenseUpdate(const OpQuery& q, const Call& call, const UpdateRule& rule)
+      : call_(call),
+        rule_(rule),
+        numbers_(update_numbers(q, *call.scalars)),
+        rounding_(rounding_of(q, *call.scalars)) {}
+
+  void apply(std::int64_t i, double gradient) const noexcept {
+    UpdateElement element{};
+    for (std::size_t k = 0; k < static_cast<std::size_t>(rule_.input_count); ++k) element[k] = load(call_.in[k], i);
+    rule_.apply(element, gradient, numbers_);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(rule_.output_count); ++k)
+      store_rounded(call_.out[k], i, element[k], rounding_, i, static_cast<int>(k));
+  }
+
+ private:
+  const Call& call_;
+  const UpdateRule& rule_;
+  UpdateNumbers numbers_;
+  Rounding rounding_;
+};
+
 inline void run_update(const OpQuery& q, const Call& call, const UpdateRule& rule) {
-  const UpdateNumbers numbers = update_numbers(q, *call.scalars);
-  const Rounding rounding = rounding_of(q, *call.scalars);
-  const auto inputs = static_cast<std::size_t>(rule.input_count), outputs = static_cast<std::size_t>(rule.output_count);
+  const DenseUpdate update(q, call, rule);
+  const auto inputs = static_cast<std::size_t>(rule.input_count);
   const std::int64_t count = call.in[0].shape.count();
   const double scale = scale_at(call, inputs + 1);
-  for (std::int64_t i = 0; i < count; ++i) {
-    UpdateElement element{};
-    for (std::size_t k = 0; k < inputs; ++k) element[k] = load(call.in[k], i);
-    rule.apply(element, scale * load(call.in[inputs], i), numbers);
-    for (std::size_t k = 0; k < outputs; ++k)
-      store_rounded(call.out[k], i, element[k], rounding, i, static_cast<int>(k));
-  }
+  for (std::int64_t i = 0; i < count; ++i) update.apply(i, scale * load(call.in[inputs], i));
 }
 
 inline double update_flops(const OpQuery& q, const UpdateRule& rule) {

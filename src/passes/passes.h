@@ -17,6 +17,7 @@ extern const Pass kFuseAccumulate;
 extern const Pass kFuseSum;
 extern const Pass kFuseNormalize;
 extern const Pass kFuseMoments;
+extern const Pass kFuseUpdate;
 extern const Pass kRemoveDeadNodes;
 
 }  // namespace thimble::passes

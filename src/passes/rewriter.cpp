@@ -43,8 +43,13 @@ NodeId Rewriter::copy_node(NodeId old, const Attributes& attributes) {
 }
 
 NodeId Rewriter::copy_node(NodeId old, const Attributes& attributes, const std::vector<ValueId>& inputs) {
+  return replace_node(old, old_.node(old).op->name, attributes, inputs);
+}
+
+NodeId Rewriter::replace_node(NodeId old, std::string_view op, const Attributes& attributes,
+                              const std::vector<ValueId>& inputs) {
   const Node& node = old_.node(old);
-  const NodeId id = new_.add_node(node.op->name, inputs, attributes, old_.value(node.outputs[0]).name);
+  const NodeId id = new_.add_node(op, inputs, attributes, old_.value(node.outputs[0]).name);
   for (std::size_t k = 0; k < node.outputs.size(); ++k) {
     const Value& value = old_.value(node.outputs[k]);
     const ValueId output = new_.node(id).outputs[k];
@@ -63,6 +68,34 @@ std::vector<int> reader_counts(const Graph& graph) {
     for (const ValueId input : graph.node(NodeId{n}).inputs) ++counts[static_cast<std::size_t>(input.index)];
   }
   return counts;
+}
+
+bool join_with_producers(Graph& graph, const std::function<NodeId(const Node&)>& producer_of,
+                         const std::function<void(Rewriter&, NodeId, NodeId)>& fuse) {
+  const auto count = static_cast<std::size_t>(graph.node_count());
+  std::vector<NodeId> producers(count);
+  std::vector<bool> is_swallowed(count, false);
+  bool changed = false;
+  for (std::size_t n = 0; n < count; ++n) {
+    producers[n] = producer_of(graph.node(NodeId{static_cast<std::int32_t>(n)}));
+    if (!producers[n].is_valid()) continue;
+    is_swallowed[static_cast<std::size_t>(producers[n].index)] = true;
+    changed = true;
+  }
+  if (!changed) return false;
+  Rewriter rewriter(graph);
+  rewriter.copy_sources();
+  for (const NodeId id : graph.topological_order()) {
+    const auto n = static_cast<std::size_t>(id.index);
+    if (is_swallowed[n]) continue;
+    if (producers[n].is_valid()) {
+      fuse(rewriter, id, producers[n]);
+    } else {
+      rewriter.copy_node(id);
+    }
+  }
+  graph = rewriter.take();
+  return true;
 }
 
 }  // namespace thimble

@@ -42,6 +42,9 @@ void check_grad_weight(const ConvCase& c, DType x, DType y, DType w) {
   attributes.set("dtype", std::string(name_of(w)));
   check_products("conv2d_grad_weight", {{x, x_shape(c)}, {y, y_shape(c)}}, attributes);
   check_products("conv2d_add_grad_weight", {{w, w_shape(c)}, {x, x_shape(c)}, {y, y_shape(c)}}, window(c));
+  attributes = window(c);
+  attributes.set("rule", std::string("sgd"));
+  check_products("conv2d_update_weight", {{w, w_shape(c)}, {x, x_shape(c)}, {y, y_shape(c)}}, attributes);
 }
 
 constexpr DType kStored[] = {DType::f32, DType::bf16};
@@ -74,6 +77,11 @@ void check_normalized(const ConvCase& c, std::int64_t norm_groups, const std::st
   attributes.set("kernel_width", c.kernel_width);
   attributes.set("dtype", std::string(name_of(dtype)));
   check_products("norm_conv2d_grad_weight", operands({}, {y}), attributes);
+  Attributes updating = window(c);
+  updating.set("norm_groups", norm_groups);
+  updating.set("norm_activation", activation);
+  updating.set("rule", std::string("sgd"));
+  check_products("norm_conv2d_update_weight", operands({w}, {y}), updating);
 }
 
 TEST(Conv, AgreesOnWideResNetShapes) {

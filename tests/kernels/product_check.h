@@ -135,7 +135,7 @@ class ProductCheck {
   std::vector<TensorView> in_views_;
   std::vector<float> wanted_;
   float largest_ = 0;
-  RunScalars scalars_;
+  RunScalars scalars_{.learning_rate = 1};  // of products that are applied to weights
 };
 
 inline void check_products(std::string_view op, std::vector<Type> in, const Attributes& attributes) {

@@ -62,6 +62,55 @@ TEST_P(UpdateBits, AFullSparseTensorIsUpdatedLikeADenseOne) {
   }
 }
 
+// Gradients and what applies them at once: of few pixels, which threads share out, and of many weights, which are
+// summed in several turns.
+struct JoinedCase {
+  std::string gradient, update;
+  Shape x, dy, weights;
+};
+const JoinedCase kJoined[] = {
+    {"conv2d_grad_weight", "conv2d_update_weight", {3, 6, 5, 20}, {3, 6, 5, 37}, {3, 3, 20, 37}},
+    {"conv2d_grad_weight", "conv2d_update_weight", {2, 3, 3, 96}, {2, 3, 3, 200}, {3, 3, 96, 200}},
+    {"norm_conv2d_grad_weight", "norm_conv2d_update_weight", {2, 3, 3, 96}, {2, 3, 3, 200}, {3, 3, 96, 200}},
+    {"matmul", "linear_update_weight", {5, 400}, {5, 333}, {400, 333}}};
+
+Attributes gradient_attributes(const JoinedCase& c) {
+  if (c.gradient == "matmul") return {{"transpose_a", std::int64_t{1}}};
+  return {{"padding", std::int64_t{1}}, {"kernel_height", std::int64_t{3}}, {"kernel_width", std::int64_t{3}}};
+}
+
+TEST_P(UpdateBits, AGradientAppliedWhereItIsMadeIsAppliedLikeAStoredOne) {
+  for (const JoinedCase& c : kJoined) {
+    std::vector<Tensor> operands = {normal_tensor({DType::bf16, c.x}, 5)};
+    if (c.gradient.starts_with("norm_")) {
+      for (std::uint64_t k = 0; k < 4; ++k)
+        operands.push_back(
+            random_tensor({DType::f32, {c.x.at(-1)}}, random_key(4, RandomPurpose::test, k), Signs::positive));
+    }
+    operands.push_back(normal_tensor({DType::bf16, c.dy}, 6));
+    const Tensor gradient = run_by_kernel(c.gradient, GetParam(), gradient_attributes(c), operands, 2)[0];
+    for (const RuleCase& rule : kRules) {
+      for (const DType dtype : {DType::f32, DType::bf16}) {
+        SCOPED_TRACE(join_text(c.update, " ", c.weights, " ", rule.rule, " ", name_of(dtype)));
+        const Attributes numbers = numbers_for(*find_op(op_table(), rule.op));
+        std::vector<Tensor> apart;
+        for (std::size_t k = 0; k < rule.tensors; ++k)
+          apart.push_back(random_tensor({dtype, c.weights}, random_key(2, RandomPurpose::test, k), Signs::positive));
+        std::vector<Tensor> joined = apart;
+        apart.push_back(gradient);
+        joined.insert(joined.end(), operands.begin(), operands.end());
+        Attributes attributes = numbers;
+        attributes.set("rule", rule.rule);
+        if (c.gradient != "matmul") attributes.set("padding", std::int64_t{1});
+        const auto want = run_by_kernel(rule.op, GetParam(), numbers, apart, 2);
+        const auto got = run_by_kernel(c.update, GetParam(), attributes, joined, 2);
+        ASSERT_EQ(got.size(), want.size());
+        for (std::size_t k = 0; k < want.size(); ++k) EXPECT_TRUE(same_bits(got[k], want[k])) << "output " << k;
+      }
+    }
+  }
+}
+
 TEST_P(UpdateBits, StochasticRoundingSpendsTheNamedBits) {
   constexpr RunScalars kScalars{.seed = 0x123456789ABCDEF0, .iteration = 0x100000007};
   const Tensor total({DType::bf16, {777}});

@@ -59,7 +59,7 @@ const Pass& find_pass(const std::string& name) {
       &passes::kFuseAddActivation, &passes::kBf16Storage,        &passes::kSparseParameters,
       &passes::kSplitNorms,        &passes::kFlattenConcats,     &passes::kFuseAccumulate,
       &passes::kFuseSum,           &passes::kFuseNormalize,      &passes::kFuseMoments,
-      &passes::kRemoveDeadNodes};
+      &passes::kFuseUpdate,        &passes::kRemoveDeadNodes};
   for (const Pass* pass : kAll) {
     if (pass->name == name) return *pass;
   }

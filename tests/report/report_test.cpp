@@ -89,9 +89,9 @@ TEST(PlanFigures, WhatIsAliveWaitsForAStepThatReadsIt) {
   const Compiled compiled = std::move(*compile(small_request("lenet-300-100", 8), op_table(), cpu_kernels()).compiled);
   const std::vector<AliveTensor> tensors = alive_at_peak(compiled);
   ASSERT_FALSE(tensors.empty());
-  // The largest layer's gradient, on its way into the update.
-  EXPECT_EQ(tensors.front().category, "gradient");
-  EXPECT_NE(tensors.front().waits_for.find("nesterov_update 'next/fc1.weight'"), std::string::npos)
+  // The samples, which the first layer's gradient is made of on its way into the weights.
+  EXPECT_EQ(tensors.front().category, "input");
+  EXPECT_NE(tensors.front().waits_for.find("linear_update_weight 'next/fc1.weight'"), std::string::npos)
       << tensors.front().waits_for;
 }
 

@@ -58,10 +58,7 @@ TEST_P(EveryGraph, BeginsWithKeepingAllAndEndsBelowEveryNamedStrategy) {
   for (const Strategy& strategy : named_strategies(scheduler)) {
     const Evaluation judged = evaluate(scheduler, strategy.holding, {});
     EXPECT_LE(front.back().live_bytes, judged.peak) << strategy.name;
-    const bool is_matched = std::any_of(front.begin(), front.end(), [&](const FrontPoint& point) {
-      return point.live_bytes <= judged.peak && point.seconds <= judged.seconds;
-    });
-    EXPECT_TRUE(is_matched) << strategy.name << " is not on or behind the front";
+    EXPECT_TRUE(is_matched(front, judged.peak, judged.seconds)) << strategy.name << " is not on or behind the front";
   }
 }
 

@@ -1,6 +1,8 @@
 // Training graphs to search over: chains of equal layers, for which bounds are known, and small networks of the zoo.
 #pragma once
 
+#include <algorithm>
+
 #include "compile/recipe.h"
 #include "grad/differentiate.h"
 #include "models/model.h"
@@ -40,6 +42,14 @@ inline Selected network(const std::string& name, std::int64_t samples, const Sha
   Training training = differentiate(graph, {.samples = samples}, options);
   run_passes(training.graph, training_recipe(), {}, {});
   return select_references(std::move(training));
+}
+
+// Whether a front has a point that is as good, but for points that are left out since they are hardly smaller than a
+// faster one.
+inline bool is_matched(const std::vector<FrontPoint>& front, Bytes bytes, double seconds) {
+  return std::any_of(front.begin(), front.end(), [&](const FrontPoint& point) {
+    return point.live_bytes - point.live_bytes / 1000 <= bytes && point.seconds <= seconds;
+  });
 }
 
 }  // namespace thimble::testing

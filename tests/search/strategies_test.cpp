@@ -57,10 +57,8 @@ TEST(Strategies, TheFrontOfAFamilyIsMadeOfNothingElse) {
                                         [&](const Strategy& strategy) { return strategy.name == point.strategy; });
       ASSERT_NE(made_it, strategies.end()) << point.strategy;
       EXPECT_EQ(point.holding, made_it->holding);
-      const bool is_matched = std::any_of(all.begin(), all.end(), [&](const FrontPoint& other) {
-        return other.live_bytes <= point.live_bytes && other.seconds <= point.seconds;
-      });
-      EXPECT_TRUE(is_matched) << point.strategy << " is missing in the whole front";
+      EXPECT_TRUE(is_matched(all, point.live_bytes, point.seconds))
+          << point.strategy << " is missing in the whole front";
     }
   }
   EXPECT_EQ(search_front(scheduler, {.recompute = Recompute::none, .buffers = {}}).size(), 1U);

@@ -247,7 +247,7 @@ TEST(Changes, OfTheMicrobatchNeedLeaveAndDifferByOrderOfSummationOnly) {
 TEST(Changes, MoveHomesBetweenArenaAndSpillFile) {
   const TempFolder folder(fast_parent());
   TrainOptions options = changing_run("");
-  options.compile.model.name = "wrn10-2-gn";  // whose homes take more than the rounding of a reserve
+  options.compile.model.name = "wrn10-3-gn";  // whose homes take more than the rounding of a reserve
   const Range in_memory = range_of(options);
   allow_offload(options, folder.path());
   const Range range = range_of(options);

@@ -3,7 +3,7 @@
 
 namespace thimble::kernels::THIMBLE_ISA::conv2d_add_grad_weight_kernel {
 
-using Gradient = WeightKernel<WeightOperands{.source = 1, .gradient = 2, .adds = true}>;
+using Gradient = WeightKernel<WeightOperands{.ending = WeightEnding::adds}>;
 
 extern const Kernel def = {.op = "conv2d_add_grad_weight",
                            .name = "conv2d_add_grad_weight",

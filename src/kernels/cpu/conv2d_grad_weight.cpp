@@ -1,9 +1,18 @@
 // Gradient of a convolution with respect to its weights.
+#include "kernels/cpu/conv_weight_gradient.h"
 #include "kernels/cpu/conv_weight_kernel.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+void run_weight_gradient(const WeightPlan& plan, const WeightCall& call) noexcept {
+  plan.shape.is_depthwise() ? run_depthwise_products(plan, call) : run_products(plan, call);
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA
 
 namespace thimble::kernels::THIMBLE_ISA::conv2d_grad_weight_kernel {
 
-using Gradient = WeightKernel<WeightOperands{.source = 0, .gradient = 1}>;
+using Gradient = WeightKernel<WeightOperands{}>;
 
 extern const Kernel def = {.op = "conv2d_grad_weight",
                            .name = "conv2d_grad_weight",

@@ -108,7 +108,8 @@ struct DepthwiseGather {
   template <typename X, typename W, typename Open>
   void run(const X* x, const W* w, std::int64_t row, Open&& open) const {
     const std::int64_t h = row % rows.out;
-    const AxisPhase phase = phase_of(rows, (h + rows.padding) % rows.period);
+    const std::int64_t remainder = (h + rows.padding) % rows.period;
+    const AxisPhase phase = phase_of(rows, remainder);
     const std::int64_t u = (h - phase.first_out) / rows.period;
     const std::int64_t first = u * rows.stride + phase.first_source;
     const Range inside = inside_steps(first, phase.source_step, rows.source, phase.taps);
@@ -118,7 +119,7 @@ struct DepthwiseGather {
     taps.w_row = phase.tap_step * columns.kernel * channels;
     taps.x = x + (row / rows.out * rows.source + first) * columns.source * channels + inside.begin * taps.x_row;
     taps.w = w + phase.first_tap * columns.kernel * channels + inside.begin * taps.w_row;
-    const std::int64_t remainder = (h + rows.padding) % rows.period, source_row = columns.source * channels;
+    const std::int64_t source_row = columns.source * channels;
     RowAhead<X> ahead = {x + (row / rows.out * rows.source + u * rows.stride + rows.high + 1) * source_row +
                              remainder * source_row / rows.period,
                          RowAhead<X>::vectors_for(rows.stride), kLanes / (rows.period * columns.period)};
@@ -345,20 +346,17 @@ void depthwise_weight_totals(const ConvShape& s, const X* x, const Y* dy, Range 
   }
 }
 
-inline std::int64_t depthwise_weight_elements(const ConvShape& s) { return round_up(s.taps() * s.channels, 16); }
-
-// Calls write(place, sum, lanes) for every vector of the gradient. Threads share out the rows of dy in `parts`, whose
-// totals, each depthwise_weight_elements long, are added in their order; and channels, where there are fewer parts.
-template <typename Write>
-void depthwise_grad_weight(const ConvShape& s, const TensorView& x, const TensorView& dy, int parts, int threads,
-                           float* totals, const Write& write) noexcept {
-  const std::int64_t stride = depthwise_weight_elements(s), vectors = divide_up(s.channels, kLanes);
+// The gradient's sums (KH, KW, C). Threads share out the rows of dy in `parts`, each of which has sums of its own,
+// `part_elements` apart; and channels, where there are fewer parts.
+inline void sum_depthwise_weights(const ConvShape& s, const TensorView& x, const TensorView& dy, int parts,
+                                  std::int64_t part_elements, int threads, float* sums) noexcept {
+  const std::int64_t vectors = divide_up(s.channels, kLanes);
   const auto columns = static_cast<int>(smaller(threads / parts, vectors));
   parallel(parts * columns, [&](int thread, int) {
     const int part = thread % parts;
     const Range taken = part_of(vectors, thread / parts, columns);
     const Range channels = {taken.begin * kLanes, smaller(taken.end * kLanes, s.channels)};
-    float* own = totals + part * stride;
+    float* own = sums + part * part_elements;
     for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
       each_vector(channels.begin, channels.end,
                   [&](std::int64_t c, auto lanes) { store(own + tap * s.channels + c, zero(), lanes); });
@@ -368,14 +366,6 @@ void depthwise_grad_weight(const ConvShape& s, const TensorView& x, const Tensor
         depthwise_weight_totals(s, x.as<const decltype(x_element)>(), dy.as<const decltype(y_element)>(),
                                 part_of(s.batch * s.out_height, part, parts), channels, own);
       });
-    });
-  });
-  const std::int64_t count = s.taps() * s.channels;
-  parallel_for(threads, divide_up(count, kLanes), [&](std::int64_t begin, std::int64_t end) {
-    each_vector(begin * kLanes, smaller(end * kLanes, count), [&](std::int64_t place, auto lanes) {
-      Vec sum = load(totals + place, lanes);
-      for (int part = 1; part < parts; ++part) sum = add(sum, load(totals + part * stride + place, lanes));
-      write(place, sum, lanes.count);
     });
   });
 }

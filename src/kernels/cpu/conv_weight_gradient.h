@@ -3,42 +3,11 @@
 // ones: threads share out channels and columns of the result and need no partial sums.
 #pragma once
 
-#include "kernels/cpu/blocks.h"
 #include "kernels/cpu/conv_depthwise.h"
+#include "kernels/cpu/conv_weight_call.h"
 #include "kernels/cpu/conv_weight_plan.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
-
-struct WeightCall {
-  const TensorView& x;
-  const TensorView& dy;
-  const TensorView& out;  // (KH, KW, C/groups, O)
-  std::byte* workspace = nullptr;
-  int threads = 1;
-  bool adds = false;                      // to what `out` holds
-  Rounding rounding = {};                 // of a bf16 `out`
-  std::span<const TensorView> norm = {};  // statistics and parameters of the norm of x, if it has one
-};
-
-struct WeightWork {
-  float* sums = nullptr;     // (pixel_parts, sum_rows, sum_columns)
-  float* buffers = nullptr;  // (threads, thread_elements)
-  Bytes bytes = 0;
-};
-
-inline WeightWork carve_weight_work(const WeightPlan& plan, std::byte* base) {
-  Carver carver(base);
-  WeightWork work;
-  work.sums = carver.take<float>(plan.pixel_parts * plan.sum_elements());
-  work.buffers = carver.take<float>(plan.threads() * plan.thread_elements());
-  work.bytes = carver.used();
-  return work;
-}
-
-inline Bytes weight_gradient_workspace(const WeightPlan& plan) {
-  if (plan.shape.is_depthwise()) return plan.pixel_parts * depthwise_weight_elements(plan.shape) * 4;
-  return carve_weight_work(plan, nullptr).bytes;
-}
 
 // What one thread adds up: the products of pixel rows with panels of columns and a part of each group's channels.
 struct WeightPart {
@@ -231,88 +200,80 @@ inline void add_part(const WeightPart& part) noexcept {
   }
 }
 
-// What is written to out[place ...) for finished sums. The element's index chooses the random bits, as for any update.
-template <typename W>
-THIMBLE_INLINE void write_sum(const WeightCall& call, std::int64_t place, Vec sum, int lanes) {
-  W* to = call.out.as<W>() + place;
-  if (call.adds) sum = add(load_first(to, lanes), sum);
-  if constexpr (std::is_same_v<W, BFloat16>) {
-    if (call.rounding.is_stochastic) {
-      const Words words = first_words(call.rounding.key, call.rounding.turn,
-                                      [=](int lane) { return static_cast<std::uint64_t>(place + lane) * 4; });
-      store_stochastic(to, sum, words, FirstLanes{lanes});
-      return;
+// Channels of each group and panels of the gradient.
+struct WeightBlock {
+  Range channels, panels;
+};
+
+// Ends some rows of a block, counted over all taps.
+inline void finish(const WeightPlan& plan, const WeightCall& call, const float* sums, const WeightBlock& block,
+                   Range rows) noexcept {
+  const std::int64_t height = block.channels.end - block.channels.begin;
+  const std::int64_t column = plan.panel_column(block.panels.begin);
+  const std::int64_t columns = plan.panel_column(block.panels.end) - column;
+  const auto place_of = [&](std::int64_t row) {
+    const std::int64_t channel = row / height * plan.shape.group_channels() + block.channels.begin + row % height;
+    return channel * plan.shape.out_channels + column;
+  };
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    if (row + 1 < rows.end) call.update.fetch(place_of(row + 1), columns);
+    const std::int64_t sum_row = row / height * plan.channels_at_once() + row % height;
+    finish_sums(call, sums + sum_row * plan.sum_columns(), plan.pixel_parts, plan.sum_elements(), place_of(row),
+                columns);
+  }
+}
+
+// The sums of all pixels of a thread's part of the gradient, one piece after the other.
+inline void run_turns(const WeightPart& part, const WeightBlock& own) noexcept {
+  const WeightPlan& plan = part.plan;
+  for (std::int64_t channel = own.channels.begin; channel < own.channels.end; channel += plan.turn_channels) {
+    for (std::int64_t panel = own.panels.begin; panel < own.panels.end; panel += plan.turn_panels) {
+      const WeightBlock block = {{channel, smaller(channel + plan.turn_channels, own.channels.end)},
+                                 {panel, smaller(panel + plan.turn_panels, own.panels.end)}};
+      WeightPart turn = part;
+      turn.channels = block.channels;
+      turn.panels = block.panels;
+      turn.first_channel = block.channels.begin;
+      turn.first_column = plan.panel_column(panel);
+      add_part(turn);
+      finish(plan, part.call, part.sums, block, {0, plan.shape.taps() * (block.channels.end - block.channels.begin)});
     }
   }
-  store_first(to, sum, lanes);
-}
-
-// One block of the gradient = the partial sums, added in order of the threads.
-template <typename W>
-void finish(const WeightPlan& plan, const WeightCall& call, const WeightWork& work, Range channels,
-            Range columns) noexcept {
-  const std::int64_t sum_row = plan.sum_columns(), outs = plan.shape.out_channels;
-  const std::int64_t height = channels.end - channels.begin, count = columns.end - columns.begin;
-  parallel_for(call.threads, plan.shape.taps() * height, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      const std::int64_t tap = row / height, channel = row % height;
-      const float* sums = work.sums + (tap * plan.channels_at_once() + channel) * sum_row;
-      const std::int64_t place = (tap * plan.shape.group_channels() + channels.begin + channel) * outs + columns.begin;
-      for (std::int64_t n = 0; n < count; n += kLanes) {
-        const int lanes = static_cast<int>(smaller(kLanes, count - n));
-        Vec total = load_first(sums + n, lanes);
-        for (int k = 1; k < plan.pixel_parts; ++k)
-          total = add(total, load_first(sums + k * plan.sum_elements() + n, lanes));
-        write_sum<W>(call, place + n, total, lanes);
-      }
-    }
-  });
-}
-
-// The block of the gradient that is summed at one time: channels of each group, and panels.
-inline void run_turn(const WeightPlan& plan, const WeightCall& call, const WeightWork& work, Range channels,
-                     Range panels) noexcept {
-  const ConvShape& s = plan.shape;
-  const Range columns = {plan.panel_column(panels.begin), plan.panel_column(panels.end)};
-  parallel(plan.threads(), [&](int thread, int) {
-    const int pixel_part = thread % plan.pixel_parts, other = thread / plan.pixel_parts;
-    const Range chosen = part_of(panels.end - panels.begin, other % plan.grid.columns, plan.grid.columns);
-    const Range part = part_of(channels.end - channels.begin, other / plan.grid.columns, plan.grid.rows);
-    add_part({.plan = plan,
-              .call = call,
-              .rows = part_of(s.batch * s.out_height, pixel_part, plan.pixel_parts),
-              .panels = {panels.begin + chosen.begin, panels.begin + chosen.end},
-              .channels = {channels.begin + part.begin, channels.begin + part.end},
-              .buffer = work.buffers + thread * plan.thread_elements(),
-              .sums = plan.is_direct ? call.out.as<float>() : work.sums + pixel_part * plan.sum_elements(),
-              .sum_row = plan.sum_columns(),
-              .first_channel = channels.begin,
-              .first_column = plan.is_direct ? 0 : columns.begin,
-              .adds = plan.is_direct && call.adds});
-  });
-  if (plan.is_direct) return;
-  with_element(call.out.dtype, [&](auto w) { finish<decltype(w)>(plan, call, work, channels, columns); });
 }
 
 inline void run_products(const WeightPlan& plan, const WeightCall& call) noexcept {
+  const ConvShape& s = plan.shape;
   const WeightWork work = carve_weight_work(plan, call.workspace);
-  const std::int64_t panels = plan.panel_count(), panel_step = plan.panels_at_once();
-  const std::int64_t channels = plan.shape.group_channels(), channel_step = plan.channels_at_once();
-  for (std::int64_t panel = 0; panel < panels; panel += panel_step) {
-    for (std::int64_t channel = 0; channel < channels; channel += channel_step) {
-      run_turn(plan, call, work, {channel, smaller(channel + channel_step, channels)},
-               {panel, smaller(panel + panel_step, panels)});
-    }
-  }
+  const bool in_turns = plan.sums_in_turns();
+  parallel(plan.threads(), [&](int thread, int) {
+    const int pixel_part = thread % plan.pixel_parts, other = thread / plan.pixel_parts;
+    const WeightBlock own = {part_of(s.group_channels(), other / plan.grid.columns, plan.grid.rows),
+                             part_of(plan.panel_count(), other % plan.grid.columns, plan.grid.columns)};
+    const int set = in_turns ? thread : pixel_part;
+    const WeightPart part = {.plan = plan,
+                             .call = call,
+                             .rows = part_of(s.batch * s.out_height, pixel_part, plan.pixel_parts),
+                             .panels = own.panels,
+                             .channels = own.channels,
+                             .buffer = work.buffers + thread * plan.thread_elements(),
+                             .sums = plan.is_direct ? call.out.as<float>() : work.sums + set * plan.sum_elements(),
+                             .sum_row = plan.sum_columns(),
+                             .adds = plan.is_direct && call.adds};
+    in_turns ? run_turns(part, own) : add_part(part);
+  });
+  if (plan.is_direct || in_turns) return;
+  const WeightBlock all = {{0, s.group_channels()}, {0, plan.panel_count()}};
+  parallel_for(call.threads, s.taps() * s.group_channels(), [&](std::int64_t begin, std::int64_t end) {
+    finish(plan, call, work.sums, all, {begin, end});
+  });
 }
 
-inline void run_weight_gradient(const WeightPlan& plan, const WeightCall& call) noexcept {
-  if (!plan.shape.is_depthwise()) return run_products(plan, call);
-  depthwise_grad_weight(plan.shape, call.x, call.dy, plan.pixel_parts, call.threads,
-                        reinterpret_cast<float*>(call.workspace), [&](std::int64_t place, Vec sum, int lanes) {
-                          with_element(call.out.dtype,
-                                       [&](auto w) { write_sum<decltype(w)>(call, place, sum, lanes); });
-                        });
+inline void run_depthwise_products(const WeightPlan& plan, const WeightCall& call) noexcept {
+  const WeightWork work = carve_weight_work(plan, call.workspace);
+  sum_depthwise_weights(plan.shape, call.x, call.dy, plan.pixel_parts, plan.sum_elements(), call.threads, work.sums);
+  parallel_for(call.threads, plan.shape.taps(), [&](std::int64_t begin, std::int64_t end) {
+    finish(plan, call, work.sums, {{0, 1}, {0, plan.panel_count()}}, {begin, end});
+  });
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

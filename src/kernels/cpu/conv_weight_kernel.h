@@ -1,44 +1,49 @@
-// What the kernels for gradients of a convolution's weights are made of: they differ in where their operands stand, in
-// whether x is normalised on the way, and in whether the gradient is added to a running total.
+// What the kernels for gradients of a convolution's weights are made of: they differ in whether x is normalised on the
+// way, and in what becomes of the gradient. All end with dy, and before it stand x and, if it has one, its norm.
 #pragma once
 
-#include <optional>
-
-#include "kernels/cpu/conv_weight_gradient.h"
-#include "kernels/cpu/update.h"
+#include "kernels/cpu/conv_weight_call.h"
+#include "kernels/cpu/conv_weight_plan.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
 
 struct WeightOperands {
-  std::size_t source = 0, gradient = 1;
-  bool normalizes = false;  // operands of the norm stand behind the source
-  bool adds = false;        // to operand 0
+  bool normalizes = false;
+  WeightEnding ending = WeightEnding::stores;
+
+  constexpr std::size_t source(std::size_t operands) const { return operands - 2 - (normalizes ? kNormOperands : 0); }
 };
+
+// A function of one file, conv2d_grad_weight.cpp, so that the loops are compiled once for all kernels.
+void run_weight_gradient(const WeightPlan& plan, const WeightCall& call) noexcept;
+
+// Of a name that the op has checked.
+inline const UpdateRule& rule_for(WeightEnding ending, const Attributes& attributes) {
+  if (ending == WeightEnding::updates) return *find_rule(attributes.word("rule"));
+  return ending == WeightEnding::adds ? kAccumulate : kReplace;
+}
 
 // What a kernel keeps between calls, whatever its plan is made of.
 template <WeightOperands kWhere, typename Plan>
 struct WeightState : KernelState {
   Plan plan;
-  std::optional<UpdateState> update;  // how a total rounds
+  UpdateState update;
 
-  explicit WeightState(const Attributes& attributes) {
-    if (kWhere.adds) update.emplace(kAccumulate, attributes);
-  }
+  explicit WeightState(const Attributes& attributes) : update(rule_for(kWhere.ending, attributes), attributes) {}
 
-  // What is asked of the plan; a total that stands elsewhere is brought to its place first.
-  WeightCall asked_by(const Call& call) const noexcept {
-    const TensorView& out = call.out[0];
-    if (kWhere.adds && out.data != call.in[0].data)
-      std::memcpy(out.data, call.in[0].data, static_cast<std::size_t>(Type{out.dtype, out.shape}.bytes()));
-    return {
-        .x = call.in[kWhere.source],
-        .dy = call.in[kWhere.gradient],
-        .out = out,
-        .workspace = call.workspace,
-        .threads = call.threads,
-        .adds = kWhere.adds,
-        .rounding = update ? update->rounding(*call.scalars) : Rounding{},
-        .norm = kWhere.normalizes ? call.in.subspan(kWhere.source + 1, kNormOperands) : std::span<const TensorView>()};
+  // `run` takes what is asked of the plan.
+  template <typename Run>
+  void ask(const Call& call, Run&& run) const noexcept {
+    const std::size_t source = kWhere.source(call.in.size());
+    const UpdateRun ending(update, call);
+    run(WeightCall{.x = call.in[source],
+                   .dy = call.in.back(),
+                   .update = ending,
+                   .out = call.out[0],
+                   .workspace = call.workspace,
+                   .threads = call.threads,
+                   .adds = kWhere.ending == WeightEnding::adds,
+                   .norm = call.in.subspan(source + 1, kWhere.normalizes ? kNormOperands : 0)});
   }
 };
 
@@ -46,16 +51,22 @@ template <WeightOperands kWhere>
 struct WeightKernel {
   using State = WeightState<kWhere, WeightPlan>;
 
+  static const Type& source(const KernelQuery& q) { return q.in[kWhere.source(q.in.size())]; }
+  static SourceNorm norm(const KernelQuery& q) {
+    return kWhere.normalizes ? source_norm(*q.attributes, source(q)) : SourceNorm{};
+  }
+  static ConvShape shape(const KernelQuery& q) {
+    return conv_shape(*q.attributes, source(q).shape, q.out[0].shape, q.in.back().shape);
+  }
+
   static std::string refuse(const KernelQuery& q) {
-    if (kHasPairs && q.in[kWhere.gradient].dtype != kUnitDType) return "multiplies pairs of bf16";
-    return kWhere.normalizes ? refuse_norm_source(q, kWhere.source, q.out[0])
-                             : refuse_source(q, q.in[kWhere.source], q.out[0]);
+    if (kHasPairs && q.in.back().dtype != kUnitDType) return "multiplies pairs of bf16";
+    return kWhere.normalizes ? refuse_norm_source(q, kWhere.source(q.in.size()), q.out[0])
+                             : refuse_source(q, source(q), q.out[0]);
   }
 
   static void plan_for(WeightPlan& plan, const KernelQuery& q) {
-    const Type& x = q.in[kWhere.source];
-    plan_weight_gradient(plan, *q.attributes, x, q.in[kWhere.gradient], q.out[0], q.threads,
-                         kWhere.normalizes ? source_norm(*q.attributes, x) : SourceNorm{});
+    plan_weight_gradient(plan, shape(q), source(q), q.in.back(), kWhere.ending, q.out[0].dtype, q.threads, norm(q));
   }
 
   static std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
@@ -67,12 +78,16 @@ struct WeightKernel {
   static Bytes workspace(const KernelQuery& q) {
     WeightPlan plan;
     plan_for(plan, q);
-    return weight_gradient_workspace(plan);
+    return carve_weight_work(plan, nullptr).bytes;
   }
 
   static Status run(const KernelState& base, const Call& call) noexcept {
     const auto& state = static_cast<const State&>(base);
-    run_weight_gradient(state.plan, state.asked_by(call));
+    const TensorView& out = call.out[0];
+    // A total that stands elsewhere is brought to where it is added to.
+    if (kWhere.ending == WeightEnding::adds && state.plan.is_direct && out.data != call.in[0].data)
+      std::memcpy(out.data, call.in[0].data, static_cast<std::size_t>(Type{out.dtype, out.shape}.bytes()));
+    state.ask(call, [&](const WeightCall& what) { run_weight_gradient(state.plan, what); });
     return Status::good;
   }
 };

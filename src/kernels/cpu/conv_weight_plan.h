@@ -8,7 +8,9 @@ namespace thimble::kernels::THIMBLE_ISA {
 
 constexpr Bytes kPartialBytes = 64 * kKiB;  // gradients up to here are summed in a copy a thread,
 constexpr std::int64_t kPartialPart = 8;    // depthwise ones while copies are no larger part of x and dy
-constexpr Bytes kSumBytes = 96 * kKiB;      // of f32 sums held at once for a gradient that is stored otherwise
+// Of f32 sums that all threads hold at once, for a gradient that is stored otherwise, and that each holds, for one that
+// is not stored at all.
+constexpr Bytes kSumBytes = 96 * kKiB, kUpdateSumBytes = 256 * kKiB;
 // Of a block: fetching and storing the sums should cost little beside the products.
 constexpr std::int64_t kWantedPixels = 400;
 constexpr Bytes kCopiedBytes = 144 * kKiB;  // of a thread's copy of pixels, where maps are large
@@ -18,8 +20,6 @@ constexpr std::int64_t kFewChannels = 8;    // a tile of fewer rows wastes the p
 // copied close together, this many channels at a time.
 constexpr std::int64_t kManyChannels = 256;
 constexpr std::int64_t kChunkChannels = 64;
-// The same where the sums wait in the workspace too.
-constexpr std::int64_t kSummedChannels = 32;
 constexpr std::int64_t kLeastChunk = 16;
 constexpr Bytes kHeldBytes = 256 * kKiB;  // of a thread's copies of x: with the sums, inside the second-level cache
 constexpr std::int64_t kMostHeld = 8;
@@ -28,6 +28,10 @@ constexpr std::int64_t kHeldPart = 16;  // of x and dy that all threads' copies 
 inline Bytes most_held(Bytes operands, int threads, Bytes most) {
   return smaller(most, operands / kHeldPart / threads);
 }
+
+// What becomes of the gradient: it is stored, added to operand 0, or applied to the first operands by the rule that an
+// attribute names.
+enum class WeightEnding : std::uint8_t { stores, adds, updates };
 
 struct WeightPlan : KernelState {
   ConvShape shape;
@@ -38,8 +42,11 @@ struct WeightPlan : KernelState {
   std::int64_t held = 1;    // chunks that are copied at once, so that a copy of dy serves them all
   int pixel_parts = 1;      // threads that share out the pixels
   ThreadGrid grid;          // of the other threads: channels x panels
-  bool is_direct = false;   // the sums are the output
+  bool is_direct = false;   // the sums are the output: f32 that nothing more is done to
   bool packs_dy = false;
+  // Of a thread's part of the gradient that it sums over all pixels before it goes on, where sums are not the output
+  // and threads do not share out the pixels.
+  std::int64_t turn_channels = 0, turn_panels = 0;
 
   std::int64_t group_panels() const { return divide_up(shape.group_outs(), kTileColumns); }
   std::int64_t panel_count() const { return shape.groups * group_panels(); }
@@ -51,16 +58,11 @@ struct WeightPlan : KernelState {
     return smaller(kTileColumns, shape.group_outs() - panel % group_panels() * kTileColumns);
   }
 
-  // Sums that are not the output wait for a few channels and panels at a time, unless threads share out the pixels.
-  bool sums_in_turns() const { return !is_direct && pixel_parts == 1; }
-  std::int64_t channels_at_once() const {
-    return sums_in_turns() ? smaller(shape.group_channels(), grid.rows * chunk) : shape.group_channels();
-  }
+  bool sums_in_turns() const { return turn_channels > 0; }
+  std::int64_t channels_at_once() const { return sums_in_turns() ? turn_channels : shape.group_channels(); }
+  std::int64_t panels_at_once() const { return sums_in_turns() ? turn_panels : panel_count(); }
   std::int64_t sum_rows() const { return shape.taps() * channels_at_once(); }
-  std::int64_t panels_at_once() const {
-    if (!sums_in_turns()) return panel_count();
-    return smaller(panel_count(), larger(grid.columns, kSumBytes / 4 / kTileColumns / sum_rows()));
-  }
+  int sum_sets() const { return sums_in_turns() ? threads() : pixel_parts; }
   std::int64_t sum_columns() const {
     return is_direct ? shape.out_channels : smaller(shape.out_channels, panels_at_once() * kTileColumns);
   }
@@ -81,9 +83,11 @@ struct WeightPlan : KernelState {
   int threads() const { return pixel_parts * grid.rows * grid.columns; }
 };
 
-inline void plan_weight_threads(WeightPlan& plan, int threads, Bytes operands, DType out) {
+inline Bytes gradient_bytes(const ConvShape& s) { return s.taps() * s.group_channels() * s.out_channels * 4; }
+
+inline void plan_weight_threads(WeightPlan& plan, int threads, Bytes operands) {
   const ConvShape& s = plan.shape;
-  const Bytes gradient = s.taps() * s.group_channels() * s.out_channels * 4;
+  const Bytes gradient = gradient_bytes(s);
   if (gradient <= kPartialBytes || s.is_depthwise()) {
     plan.pixel_parts = static_cast<int>(smaller(threads, s.batch * s.out_height));
     if (s.is_depthwise())
@@ -91,7 +95,22 @@ inline void plan_weight_threads(WeightPlan& plan, int threads, Bytes operands, D
   } else {
     plan.grid = choose_grid(divide_up(s.group_channels(), kFewChannels), plan.panel_count(), threads);
   }
-  plan.is_direct = out == DType::f32 && plan.pixel_parts == 1;
+}
+
+// A nearly square piece of a thread's part of the gradient, so that copies of x and dy serve as many sums as can be
+// held; wider than high, since what it becomes is written row by row.
+inline void plan_turns(WeightPlan& plan, Bytes sums) {
+  const std::int64_t most_channels = divide_up(plan.shape.group_channels(), plan.grid.rows);
+  const std::int64_t most_panels = divide_up(plan.panel_count(), plan.grid.columns);
+  const std::int64_t elements = sums / 4 / plan.shape.taps();
+  const bool is_wide = plan.shape.batch * plan.shape.out_height * plan.shape.out_width < kLeastPixels;
+  std::int64_t panels = 1;
+  if (is_wide) panels = larger(1, smaller(most_panels, elements / (kLeastChunk * kTileColumns)));
+  while (!is_wide && panels < most_panels && panels * panels * kTileColumns * kTileColumns < elements) ++panels;
+  const std::int64_t channels = larger(kLeastChunk, elements / (panels * kTileColumns));
+  const std::int64_t turns = divide_up(most_channels, channels);
+  plan.turn_channels = divide_up(most_channels, turns);
+  plan.turn_panels = smaller(most_panels, larger(panels, elements / (plan.turn_channels * kTileColumns)));
 }
 
 // Blocks of about kWantedPixels, less where copies would outgrow a band.
@@ -114,14 +133,16 @@ inline void plan_weight_block(WeightPlan& plan) {
 
 // As many chunks of a thread's channels as may be held.
 inline void hold_chunks(WeightPlan& plan, Bytes operands) {
-  const std::int64_t wanted = divide_up(divide_up(plan.shape.group_channels(), plan.grid.rows), plan.chunk);
+  const std::int64_t wanted =
+      divide_up(smaller(plan.channels_at_once(), divide_up(plan.shape.group_channels(), plan.grid.rows)), plan.chunk);
   const Bytes most = most_held(operands, plan.threads(), kHeldBytes);
   plan.held = larger(1, smaller(smaller(wanted, kMostHeld), most / 4 / plan.chunk_elements()));
 }
 
-inline void plan_weight_gradient(WeightPlan& plan, const Attributes& attributes, const Type& x, const Type& dy,
-                                 const Type& dw, int threads, const SourceNorm& norm = {}) {
-  plan.shape = conv_shape(attributes, x.shape, dw.shape, dy.shape);
+// `stored` is the type of the output.
+inline void plan_weight_gradient(WeightPlan& plan, const ConvShape& shape, const Type& x, const Type& dy,
+                                 WeightEnding ending, DType stored, int threads, const SourceNorm& norm = {}) {
+  plan.shape = shape;
   if (plan.shape.batch >= 2 * threads) plan.shape = with_long_rows(plan.shape);  // threads may share out images
   const ConvShape& s = plan.shape;
   BandMaker& maker = plan.maker;
@@ -130,15 +151,20 @@ inline void plan_weight_gradient(WeightPlan& plan, const Attributes& attributes,
   maker.channels = s.channels;
   maker.norm = norm;
   maker.joins_pixels = kHasPairs;
-  const Bytes operands = x.bytes() + dy.bytes();
-  plan_weight_threads(plan, threads, operands, dw.dtype);
+  const bool updates = ending == WeightEnding::updates;
+  // A gradient that is never stored leaves its room to copies.
+  const Bytes operands = x.bytes() + dy.bytes() + (updates ? gradient_bytes(s) : 0);
+  plan_weight_threads(plan, threads, operands);
+  const bool is_shared_out = plan.pixel_parts > 1 || s.is_depthwise();
+  plan.is_direct = !is_shared_out && !updates && stored == DType::f32;
+  if (!is_shared_out && !plan.is_direct) plan_turns(plan, updates ? kUpdateSumBytes : kSumBytes / plan.threads());
   maker.set_source(x.dtype, s.group_channels(), s.batch * s.out_height * s.out_width);
   maker.most = larger(maker.most, most_held(operands, plan.threads(), kCopiedBytes));
   maker.is_direct = !maker.converts(x.dtype, s.group_channels()) && s.channels < kManyChannels && !plan.joins_taps();
   plan.packs_dy = kHasPairs || dy.dtype != DType::f32 || s.out_channels >= kManyChannels;
   plan.chunk = divide_up(s.group_channels(), plan.grid.rows);
   if (!maker.is_direct) plan.chunk = smaller(plan.chunk, kChunkChannels);
-  if (plan.sums_in_turns()) plan.chunk = smaller(plan.chunk, kSummedChannels);
+  if (plan.sums_in_turns()) plan.chunk = smaller(plan.chunk, plan.turn_channels);
   plan_weight_block(plan);
   // Windows that overlap or jump take many pixels of x for few of dy.
   const std::int64_t least = smaller(kLeastPixels, s.batch * s.out_height * s.out_width);
@@ -146,7 +172,22 @@ inline void plan_weight_gradient(WeightPlan& plan, const Attributes& attributes,
     plan.chunk = divide_up(plan.chunk, 2);
     plan_weight_block(plan);
   }
-  if (!maker.is_direct && !plan.sums_in_turns()) hold_chunks(plan, operands);
+  if (!maker.is_direct) hold_chunks(plan, operands);
+}
+
+struct WeightWork {
+  float* sums = nullptr;     // (sum_sets, sum_rows, sum_columns)
+  float* buffers = nullptr;  // (threads, thread_elements); depthwise nothing is copied
+  Bytes bytes = 0;
+};
+
+inline WeightWork carve_weight_work(const WeightPlan& plan, std::byte* base) {
+  Carver carver(base);
+  WeightWork work;
+  work.sums = carver.take<float>(plan.sum_sets() * plan.sum_elements());
+  work.buffers = carver.take<float>(plan.shape.is_depthwise() ? 0 : plan.threads() * plan.thread_elements());
+  work.bytes = carver.used();
+  return work;
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

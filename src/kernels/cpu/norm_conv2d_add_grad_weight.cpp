@@ -4,7 +4,7 @@
 
 namespace thimble::kernels::THIMBLE_ISA::norm_conv2d_add_grad_weight_kernel {
 
-using Gradient = WeightKernel<WeightOperands{.source = 1, .gradient = 6, .normalizes = true, .adds = true}>;
+using Gradient = WeightKernel<WeightOperands{.normalizes = true, .ending = WeightEnding::adds}>;
 
 extern const Kernel def = {.op = "norm_conv2d_add_grad_weight",
                            .name = "norm_conv2d_add_grad_weight",

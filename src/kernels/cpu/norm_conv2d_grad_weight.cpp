@@ -3,7 +3,7 @@
 
 namespace thimble::kernels::THIMBLE_ISA::norm_conv2d_grad_weight_kernel {
 
-using Gradient = WeightKernel<WeightOperands{.source = 0, .gradient = 5, .normalizes = true}>;
+using Gradient = WeightKernel<WeightOperands{.normalizes = true}>;
 
 extern const Kernel def = {.op = "norm_conv2d_grad_weight",
                            .name = "norm_conv2d_grad_weight",

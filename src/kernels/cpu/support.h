@@ -28,6 +28,8 @@ namespace thimble::kernels::THIMBLE_ISA {
 // thread count.
 constexpr std::int64_t kSmallCount = 16 * 1024;
 
+constexpr std::int64_t kLineBytes = 64;  // of the caches
+
 // Kernels that mostly round are compiled for the instruction that rounds a vector to bf16 too, and serve bf16 alone
 // there.
 constexpr bool kRoundsAtOnce = kIsa == Isa::avx512_bf16;

@@ -12,7 +12,6 @@ namespace thimble::kernels::THIMBLE_ISA {
 constexpr int kTileRows = kHasMatrices ? 32 : kIsa == Isa::avx2 ? 6 : 14;
 constexpr int kTileVectors = 2;
 constexpr std::int64_t kTileColumns = kTileVectors * kLanes;
-constexpr std::int64_t kLineBytes = 64;  // of the caches
 
 // Strides are in units of a and elements of b and c. k runs over outer x inner x count.
 struct TileWork {

@@ -14,8 +14,8 @@ struct UpdateState : KernelState {
 
   UpdateState(const UpdateRule& chosen, const Attributes& attributes)
       : rule(chosen),
-        is_stochastic(attributes.word("rounding") == "stochastic"),
-        key(static_cast<std::uint64_t>(attributes.integer("key"))) {
+        is_stochastic(attributes.has("rounding") && attributes.word("rounding") == "stochastic"),
+        key(is_stochastic ? static_cast<std::uint64_t>(attributes.integer("key")) : 0) {
     const auto number = [&](std::string_view name) { return attributes.has(name) ? attributes.number(name) : 0.0; };
     weight_decay = number("weight_decay");
     momentum = number("momentum");
@@ -75,11 +75,42 @@ static inline const float* scaled_block(const float* values, std::int64_t count,
   return buffer;
 }
 
+// A rule and all that one call knows, for runs of neighbouring elements.
+struct UpdateRun {
+  const UpdateRule& rule;
+  UpdateTensors tensors;
+  UpdateNumbers numbers;
+  Rounding rounding;
+
+  UpdateRun(const UpdateState& state, const Call& call)
+      : rule(state.rule),
+        tensors{call.in.data(), call.out.data()},
+        numbers(update_numbers(state, *call.scalars)),
+        rounding(state.rounding(*call.scalars)) {}
+
+  // Has what the rule reads of some elements brought near: places far apart are not foreseen by hardware.
+  void fetch(std::int64_t place, std::int64_t count) const noexcept {
+    for (int k = 0; k < rule.inputs; ++k) {
+      const std::int64_t width = bytes_of(tensors.in[k].dtype);
+      const std::byte* from = tensors.in[k].as<const std::byte>() + place * width;
+      for (std::int64_t i = 0; i < count * width; i += kLineBytes) __builtin_prefetch(from + i);
+    }
+  }
+
+  // At most a block.
+  void apply(const float* gradient, std::int64_t place, std::int64_t count) const noexcept {
+    std::int64_t elements[kBlock];
+    if (rounding.is_stochastic) {
+      for (std::int64_t i = 0; i < count; ++i) elements[i] = place + i;
+    }
+    update_block(rule, tensors, gradient, place, count, numbers, rounding, elements);
+  }
+};
+
 // Inputs: the rule's tensors, then the gradient, all of one shape, and its scale or nothing.
 static inline Status run_dense_update(const KernelState& base, const Call& call) noexcept {
   const auto& state = static_cast<const UpdateState&>(base);
-  const UpdateNumbers numbers = update_numbers(state, *call.scalars);
-  const Rounding rounding = state.rounding(*call.scalars);
+  const UpdateRun update(state, call);
   const std::int64_t count = call.in[0].shape.count();
   const auto place_of_gradient = static_cast<std::size_t>(state.rule.inputs);
   const TensorView& gradient = call.in[place_of_gradient];
@@ -88,16 +119,11 @@ static inline Status run_dense_update(const KernelState& base, const Call& call)
   parallel_for(threads_for(count, call.threads), (count + kBlock - 1) / kBlock,
                [&](std::int64_t begin, std::int64_t end) {
                  alignas(64) float buffer[kBlock];
-                 std::int64_t elements[kBlock];
                  for (std::int64_t place = begin * kBlock; place < smaller(end * kBlock, count); place += kBlock) {
                    const std::int64_t length = smaller(kBlock, count - place);
-                   if (rounding.is_stochastic) {
-                     for (std::int64_t i = 0; i < length; ++i) elements[i] = place + i;
-                   }
                    const float* values = open_block(gradient, place, length, buffer);
                    if (is_scaled) values = scaled_block(values, length, scale, buffer);
-                   update_block(state.rule, {call.in.data(), call.out.data()}, values, place, length, numbers, rounding,
-                                elements);
+                   update.apply(values, place, length);
                  }
                });
   return Status::good;

@@ -3,7 +3,7 @@
 
 namespace thimble::kernels::THIMBLE_ISA::winograd_conv2d_add_grad_weight_kernel {
 
-using Gradient = WinogradWeightKernel<WeightOperands{.source = 1, .gradient = 2, .adds = true}>;
+using Gradient = WinogradWeightKernel<WeightOperands{.ending = WeightEnding::adds}>;
 
 extern const Kernel def = {.op = "conv2d_add_grad_weight",
                            .name = "winograd_conv2d_add_grad_weight",

@@ -1,9 +1,18 @@
 // Gradient of a convolution with respect to its weights by Winograd's tiles.
+#include "kernels/cpu/winograd_weight_gradient.h"
 #include "kernels/cpu/winograd_weight_kernel.h"
+
+namespace thimble::kernels::THIMBLE_ISA {
+
+void run_winograd_weights(const WinogradWeightPlan& plan, const WeightCall& call) noexcept {
+  run_winograd_products(plan, call);
+}
+
+}  // namespace thimble::kernels::THIMBLE_ISA
 
 namespace thimble::kernels::THIMBLE_ISA::winograd_conv2d_grad_weight_kernel {
 
-using Gradient = WinogradWeightKernel<WeightOperands{.source = 0, .gradient = 1}>;
+using Gradient = WinogradWeightKernel<WeightOperands{}>;
 
 extern const Kernel def = {.op = "conv2d_grad_weight",
                            .name = "winograd_conv2d_grad_weight",

@@ -3,7 +3,7 @@
 
 namespace thimble::kernels::THIMBLE_ISA::winograd_norm_conv2d_add_grad_weight_kernel {
 
-using Gradient = WinogradWeightKernel<WeightOperands{.source = 1, .gradient = 6, .normalizes = true, .adds = true}>;
+using Gradient = WinogradWeightKernel<WeightOperands{.normalizes = true, .ending = WeightEnding::adds}>;
 
 extern const Kernel def = {.op = "norm_conv2d_add_grad_weight",
                            .name = "winograd_norm_conv2d_add_grad_weight",

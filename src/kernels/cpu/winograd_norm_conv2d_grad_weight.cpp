@@ -3,7 +3,7 @@
 
 namespace thimble::kernels::THIMBLE_ISA::winograd_norm_conv2d_grad_weight_kernel {
 
-using Gradient = WinogradWeightKernel<WeightOperands{.source = 0, .gradient = 5, .normalizes = true}>;
+using Gradient = WinogradWeightKernel<WeightOperands{.normalizes = true}>;
 
 extern const Kernel def = {.op = "norm_conv2d_grad_weight",
                            .name = "winograd_norm_conv2d_grad_weight",

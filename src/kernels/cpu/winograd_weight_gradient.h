@@ -3,7 +3,7 @@
 // its tiles, so that few sums exist at once.
 #pragma once
 
-#include "kernels/cpu/conv_weight_kernel.h"
+#include "kernels/cpu/conv_weight_call.h"
 #include "kernels/cpu/winograd_weight_plan.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
@@ -19,10 +19,6 @@ struct WinogradBuffers {
         sums(reinterpret_cast<float*>(gradient + plan.gradient().elements())),
         norm(sums + plan.sums().elements()) {}
 };
-
-inline Bytes winograd_weight_workspace(const WinogradWeightPlan& plan) {
-  return plan.threads() * plan.buffer_elements() * 4;
-}
 
 // Channels x columns of the gradient.
 struct WeightChunk {
@@ -74,8 +70,16 @@ inline void sum_chunk(const WinogradWeightPlan& plan, const WeightCall& call, co
 inline void finish_chunk(const WinogradWeightPlan& plan, const WeightCall& call, const float* sums, int parts,
                          const WeightChunk& chunk, Range channels) noexcept {
   const PointLayout layout = plan.sums();
-  const std::int64_t point = layout.point(), tap = plan.channels * plan.columns;
+  const std::int64_t point = layout.point();
+  constexpr int kTaps = kWinogradTaps * kWinogradTaps;
+  alignas(64) float taps[kTaps][kMostColumns];
+  const auto place_of = [&](std::int64_t channel, int tap) {
+    return (tap * plan.channels + chunk.channels.begin + channel) * plan.columns + chunk.columns.begin;
+  };
   for (std::int64_t channel = channels.begin; channel < channels.end; ++channel) {
+    if (channel + 1 < channels.end) {
+      for (int tap = 0; tap < kTaps; ++tap) call.update.fetch(place_of(channel + 1, tap), chunk.width());
+    }
     each_vector(0, chunk.width(), [&](std::int64_t n, auto lanes) {
       const float* from = sums + channel * layout.row + n;
       const auto total = [&](int index) {
@@ -86,18 +90,14 @@ inline void finish_chunk(const WinogradWeightPlan& plan, const WeightCall& call,
       Vec made[4][kWinogradTaps];
 #pragma GCC unroll 4
       for (int j = 0; j < 4; ++j) gather_weights(made[j], total(j), total(4 + j), total(8 + j), total(12 + j));
-      const std::int64_t place = (chunk.channels.begin + channel) * plan.columns + chunk.columns.begin + n;
 #pragma GCC unroll 3
       for (int i = 0; i < kWinogradTaps; ++i) {
-        Vec taps[kWinogradTaps];
-        gather_weights(taps, made[0][i], made[1][i], made[2][i], made[3][i]);
-        for (int j = 0; j < kWinogradTaps; ++j) {
-          with_element(call.out.dtype, [&](auto w) {
-            write_sum<decltype(w)>(call, place + (i * kWinogradTaps + j) * tap, taps[j], lanes.count);
-          });
-        }
+        Vec row[kWinogradTaps];
+        gather_weights(row, made[0][i], made[1][i], made[2][i], made[3][i]);
+        for (int j = 0; j < kWinogradTaps; ++j) store(taps[i * kWinogradTaps + j] + n, row[j], lanes);
       }
     });
+    for (int tap = 0; tap < kTaps; ++tap) finish_sums(call, taps[tap], 1, 0, place_of(channel, tap), chunk.width());
   }
 }
 
@@ -113,7 +113,7 @@ void for_chunks(const WinogradWeightPlan& plan, Range channels, Range columns, B
   }
 }
 
-inline void run_winograd_weights(const WinogradWeightPlan& plan, const WeightCall& call) noexcept {
+inline void run_winograd_products(const WinogradWeightPlan& plan, const WeightCall& call) noexcept {
   const bool shares_tiles = plan.tile_parts > 1;
   if (!shares_tiles) {
     parallel(plan.threads(), [&](int thread, int) {

@@ -1,21 +1,23 @@
 // What the Winograd kernels for gradients of a convolution's weights are made of.
 #pragma once
 
+#include "kernels/cpu/conv_weight_kernel.h"
 #include "kernels/cpu/winograd_shape.h"
-#include "kernels/cpu/winograd_weight_gradient.h"
+#include "kernels/cpu/winograd_weight_plan.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
+
+// A function of one file, winograd_conv2d_grad_weight.cpp.
+void run_winograd_weights(const WinogradWeightPlan& plan, const WeightCall& call) noexcept;
 
 template <WeightOperands kWhere>
 struct WinogradWeightKernel {
   using State = WeightState<kWhere, WinogradWeightPlan>;
+  using Direct = WeightKernel<kWhere>;
 
-  static ConvShape shape_of(const KernelQuery& q) {
-    return conv_shape(*q.attributes, q.in[kWhere.source].shape, q.out[0].shape, q.in[kWhere.gradient].shape);
-  }
   static WinogradWeightPlan plan_for(const KernelQuery& q, int threads) {
-    const SourceNorm norm = kWhere.normalizes ? source_norm(*q.attributes, q.in[kWhere.source]) : SourceNorm{};
-    const ConvShape shape = shape_of(q);
+    const SourceNorm norm = Direct::norm(q);
+    const ConvShape shape = Direct::shape(q);
     WinogradWeightPlan plan = plan_winograd_weights(shape, threads, norm);
     WinogradWeightPlan usual = plan_winograd_weights(shape, kWinogradThreads, norm);
     for (const GradientPieces& pieces : kGradientPieces) {
@@ -26,11 +28,11 @@ struct WinogradWeightKernel {
   }
 
   static std::string refuse(const KernelQuery& q) {
-    std::string reason = WeightKernel<kWhere>::refuse(q);
-    if (reason.empty()) reason = refuse_winograd_types(q, q.in[kWhere.source]);
-    if (reason.empty()) reason = refuse_winograd_shape(shape_of(q), kGradientGain);
+    std::string reason = Direct::refuse(q);
+    if (reason.empty()) reason = refuse_winograd_types(q, Direct::source(q));
+    if (reason.empty()) reason = refuse_winograd_shape(Direct::shape(q), kGradientGain);
     if (!reason.empty()) return reason;
-    return refuse_winograd_workspace(shape_of(q), winograd_weight_workspace(plan_for(q, kWinogradThreads)));
+    return refuse_winograd_workspace(Direct::shape(q), winograd_weight_workspace(plan_for(q, kWinogradThreads)));
   }
 
   static std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
@@ -43,7 +45,7 @@ struct WinogradWeightKernel {
 
   static Status run(const KernelState& base, const Call& call) noexcept {
     const auto& state = static_cast<const State&>(base);
-    run_winograd_weights(state.plan, state.asked_by(call));
+    state.ask(call, [&](const WeightCall& what) { run_winograd_weights(state.plan, what); });
     return Status::good;
   }
 };

@@ -20,6 +20,8 @@ constexpr GradientPieces kGradientPieces[] = {{128, 64, 128}, {64, 64, 128}, {32
 constexpr GradientPieces kGradientPieces[] = {{32, 64, 64}, {16, 32, 32}};
 #endif
 
+constexpr std::int64_t kMostColumns = kGradientPieces[0].columns;
+
 struct WinogradWeightPlan {
   WinogradGrid grid;
   std::int64_t channels = 0, columns = 0;  // of the source and of the output's gradient
@@ -52,6 +54,10 @@ struct WinogradWeightPlan {
 
   static constexpr std::int64_t kUnit = 32;
 };
+
+inline Bytes winograd_weight_workspace(const WinogradWeightPlan& plan) {
+  return plan.threads() * plan.buffer_elements() * 4;
+}
 
 // Small gradients are summed by every thread over its share of the tiles and added up in order of the threads, as the
 // direct kernels do.

@@ -144,7 +144,8 @@ inline const std::array kMatrixExamples = {ConvExample{{2, 9, 34, 32}, 48, 0}, C
 
 inline void add_conv_examples(std::string_view op, std::span<const ConvExample> examples, std::vector<Example>& all) {
   if (op.find("conv2d") == std::string_view::npos) return;
-  const bool is_norm = op.starts_with("norm_"), adds = op.ends_with("add_grad_weight");
+  const bool is_norm = op.starts_with("norm_"), updates = op.ends_with("update_weight");
+  const bool adds = op.ends_with("add_grad_weight") || updates;
   for (const ConvExample& e : examples) {
     const Type x = plain(e.x), y = plain({e.x[0], e.x[1], e.x[2], e.outs}), w = plain({3, 3, e.x[3], e.outs});
     const Type channel = plain({e.x[3]}), statistic = e.norm_groups == 0 ? channel : plain({e.x[0], e.norm_groups});
@@ -168,6 +169,7 @@ inline void add_conv_examples(std::string_view op, std::span<const ConvExample> 
       if (adds) in.insert(in.begin(), w);
       if (!adds) attributes.set("kernel_height", std::int64_t{3});
       if (!adds) attributes.set("kernel_width", std::int64_t{3});
+      if (updates) attributes.set("rule", std::string("sgd"));
     }
     all.push_back({in, attributes});
   }
@@ -204,6 +206,19 @@ inline bool is_elementwise(const OpDef& op) {
   return false;
 }
 
+// Weights that are summed in several turns: whole panels and vectors, and others.
+inline void add_weight_update_examples(std::string_view op, std::vector<Example>& all) {
+  if (op == "linear_update_weight") {
+    const Type w = plain({700, 131});
+    all.push_back({{w, w, plain({3, 700}), plain({3, 131})}, {{"rule", std::string("nesterov")}}});
+  }
+  if (op == "conv2d_update_weight") {
+    const Type w = plain({3, 3, 90, 150});
+    all.push_back({{w, plain({1, 3, 3, 90}), plain({1, 3, 3, 150})},
+                   {{"rule", std::string("sgd")}, {"padding", std::int64_t{1}}}});
+  }
+}
+
 inline std::vector<Example> large_examples(const OpDef& op) {
   std::vector<Example> all;
   if (is_elementwise(op)) {
@@ -220,6 +235,7 @@ inline std::vector<Example> large_examples(const OpDef& op) {
   add_resize_examples(op.name, all);
   add_sparse_examples(op.name, all);
   add_scale_examples(op.name, all);
+  add_weight_update_examples(op.name, all);
   return all;
 }
 

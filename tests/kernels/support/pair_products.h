@@ -15,8 +15,7 @@ inline bool serves_bf16_alone(const Kernel& kernel) {
 // Weights, which stand behind the source, what a norm makes, and all that Winograd's transforms make.
 inline bool rounds_operands(const Kernel& kernel, std::span<const Type> in) {
   const bool transforms = kernel.name.starts_with("winograd_");
-  const bool reads_weights =
-      kernel.op.find("conv2d") != std::string_view::npos && kernel.op.find("grad_weight") == std::string_view::npos;
+  const bool reads_weights = kernel.op.find("conv2d") != std::string_view::npos && !kernel.op.ends_with("_weight");
   const bool normalizes = kernel.op.starts_with("norm_");
   return serves_bf16_alone(kernel) && (transforms || normalizes || (reads_weights && in[1].dtype != DType::bf16));
 }

@@ -98,7 +98,7 @@ inline void plan_weight_threads(WeightPlan& plan, int threads, Bytes operands) {
 }
 
 // A nearly square piece of a thread's part of the gradient, so that copies of x and dy serve as many sums as can be
-// held; wider than high, since what it becomes is written row by row.
+// held. Where few pixels are summed, whole rows of what the sums are applied to count for more.
 inline void plan_turns(WeightPlan& plan, Bytes sums) {
   const std::int64_t most_channels = divide_up(plan.shape.group_channels(), plan.grid.rows);
   const std::int64_t most_panels = divide_up(plan.panel_count(), plan.grid.columns);

@@ -25,14 +25,6 @@ void plan_for(WeightPlan& plan, const KernelQuery& q) {
                        x, dy, WeightEnding::updates, q.out[0].dtype, q.threads);
 }
 
-std::string refuse(const KernelQuery& q) {
-  const Type &x = q.in[q.in.size() - 2], &dy = q.in.back();
-  if (kHasPairs && (x.dtype != kUnitDType || dy.dtype != kUnitDType)) return "multiplies pairs of bf16";
-  if (kHasMatrices && smaller(x.shape[1], dy.shape[1]) < kLeastMatrixChannels)
-    return "would fill less than half of matrix registers";
-  return refuse_unstored(q);
-}
-
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   auto state = std::make_unique<State>(*q.attributes);
   plan_for(state->plan, q);
@@ -66,9 +58,8 @@ Status run(const KernelState& base, const Call& call) noexcept {
 extern const Kernel def = {.op = "linear_update_weight",
                            .name = "linear_update_weight",
                            .isa = kIsa,
-                           .rank = kUnitRank,
-                           .pace = kUnitPace,
-                           .refuse = refuse,
+                           .rank = static_cast<int>(kIsa),
+                           .refuse = refuse_unstored,
                            .workspace = workspace,
                            .prepare = prepare,
                            .run = run};

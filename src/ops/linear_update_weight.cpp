@@ -19,7 +19,8 @@ std::vector<Type> infer(const OpQuery& q) {
 }
 
 double flops(const OpQuery& q) {
-  return 2.0 * static_cast<double>(q.in[first_operand(q)].shape[0] * q.in[0].shape.count()) + weight_update_flops(q);
+  const auto samples = static_cast<double>(q.in[first_operand(q)].shape[0]);
+  return 2.0 * samples * static_cast<double>(q.in[0].shape.count()) + weight_update_flops(q);
 }
 
 void reference(const OpQuery& q, const Call& call) noexcept {

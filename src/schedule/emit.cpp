@@ -207,7 +207,8 @@ void Emitter::emit(std::int32_t id, bool is_recompute) {
   if (is_recompute) schedule.recompute_flops += node.flops;
 }
 
-// No step, recomputed clones included, may read a parameter after its update: updates move behind the last reader.
+// No step, recomputed clones included, may read a parameter after its update: updates move behind the last reader. One
+// that makes its own gradient may read parameters that others update (a norm's): those come after it, wherever it goes.
 void Emitter::delay_updates() {
   places_.clear();
   bool moved = false;
@@ -216,6 +217,11 @@ void Emitter::delay_updates() {
     std::int32_t place = update;
     for (const InPlacePair& pair : graph_.pairs_of(node))
       place = std::max(place, now_.last_reader[at(graph_.inputs(node)[at(pair.input)])]);
+    // Its own are written once, so that it does not matter if they are raised too.
+    for (const std::int32_t input : graph_.inputs(node)) {
+      std::int32_t& last = now_.last_reader[at(input)];
+      last = std::max(last, place);
+    }
     places_.push_back(place);
     moved = moved || place != update;
   }

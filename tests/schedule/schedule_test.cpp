@@ -6,6 +6,7 @@
 #include <map>
 
 #include "compile/compile.h"
+#include "ir/text.h"
 #include "schedule/graphs.h"
 
 namespace thimble::testing {
@@ -206,6 +207,46 @@ TEST(Schedules, OfRandomChoicesAreSound) {
       expect_updates_last(selected.graph(), schedule);
     }
   }
+}
+
+// What makes its own gradient reads the norm's parameters, and waits here for a second reader of the weights.
+constexpr std::string_view kJoinedUpdate = R"(input images : f32[1,2,2,8]
+parameter w : f32[3,3,8,8]
+parameter gamma : f32[8]
+parameter beta : f32[8]
+parameter bias : f32[8]
+mean, rstd : f32[8], f32[8] = batch_moments(images)
+y : f32[1,2,2,8] = norm_conv2d(images, mean, rstd, gamma, beta, w) {padding=1}
+z : f32[1,2,2,8] = conv2d(images, w) {padding=1}
+loss : f32[8] = channel_sum(z)
+gradient dy : f32[1,2,2,8] = relu_grad(y, z)
+parameter next/w : f32[3,3,8,8] = norm_conv2d_update_weight(w, images, mean, rstd, gamma, beta, dy) {padding=1, rule=sgd}
+gradient dgamma : f32[8] = channel_sum(dy)
+parameter next/gamma : f32[8] = sgd_update(gamma, dgamma)
+gradient a : f32[1,2,2,8] = relu_grad(dy, dy)
+gradient b : f32[1,2,2,8] = relu_grad(a, a)
+gradient late : f32[1,2,2,8] = relu_grad(z, b)
+gradient dbias : f32[8] = channel_sum(late)
+parameter next/bias : f32[8] = sgd_update(bias, dbias)
+)";
+
+TEST(Schedules, AnUpdateThatWaitsIsWaitedForByThoseOfWhatItReads) {
+  const Selected selected = select_references({{.samples = 1}, parse_graph(kJoinedUpdate, op_table())});
+  const Graph& graph = selected.graph();
+  const Scheduler scheduler(selected);
+  std::vector<Keep> keep = scheduler.keep_all();
+  const ValueId z = graph.find("z");
+  keep[static_cast<std::size_t>(z.index)] = Keep::transient;
+  const PhaseSchedule schedule = scheduler.make(keep);
+  expect_every_node_once(graph, schedule);
+  expect_updates_last(graph, schedule);
+  const auto place_of = [&](NodeId node) {
+    return std::find_if(schedule.steps.rbegin(), schedule.steps.rend(),
+                        [&](const Step& step) { return step.node == node; });
+  };
+  EXPECT_GE(recomputed(schedule, graph.value(z).producer), 2);
+  EXPECT_LT(place_of(graph.value(graph.find("next/w")).producer), place_of(graph.value(z).producer))
+      << "the update did not wait";
 }
 
 TEST(Phases, MicrobatchLoopsAreNotUnrolled) {

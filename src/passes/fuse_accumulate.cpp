@@ -8,29 +8,21 @@ namespace {
 
 constexpr std::string_view kShared[] = {"stride", "padding", "dilation", "groups"};
 
-// The node whose output an accumulation swallows; invalid if it must stay.
-NodeId swallowed_by(const Graph& graph, const Node& node, const std::vector<int>& readers) {
+// The gradient that an accumulation adds, if a convolution can add it.
+ValueId swallowed_by(const Graph& graph, const Node& node) {
   if (node.op->name != "accumulate") return {};
-  const Value& gradient = graph.value(node.inputs[1]);
-  if (!gradient.producer.is_valid() || is_persistent(gradient.role)) return {};
-  if (readers[static_cast<std::size_t>(node.inputs[1].index)] != 1) return {};
-  return graph.node(gradient.producer).op->name == "conv2d_grad_weight" ? gradient.producer : NodeId{};
+  const NodeId maker = graph.value(node.inputs[1]).producer;
+  return maker.is_valid() && graph.node(maker).op->name == "conv2d_grad_weight" ? node.inputs[1] : ValueId{};
 }
 
-void fuse(Rewriter& rewriter, const Graph& graph, NodeId id, NodeId producer) {
-  const Node &sum = graph.node(id), &gradient = graph.node(producer);
+void fuse(Rewriter& rewriter, const Node& sum, const Node& gradient) {
   Attributes attributes = {{"rounding", sum.attributes.word("rounding")}, {"key", sum.attributes.integer("key")}};
   for (const std::string_view name : kShared) attributes.set(name, gradient.attributes.integer(name));
   const std::vector<ValueId> in = rewriter.mapped(gradient.inputs);
-  rewriter.replace_node(id, "conv2d_add_grad_weight", attributes, {rewriter.mapped(sum.inputs[0]), in[0], in[1]});
+  rewriter.replace_node(sum, "conv2d_add_grad_weight", attributes, {rewriter.mapped(sum.inputs[0]), in[0], in[1]});
 }
 
-bool run(Graph& graph, const PassContext&) {
-  const std::vector<int> readers = reader_counts(graph);
-  return join_with_producers(
-      graph, [&](const Node& node) { return swallowed_by(graph, node, readers); },
-      [&](Rewriter& rewriter, NodeId id, NodeId producer) { fuse(rewriter, graph, id, producer); });
-}
+bool run(Graph& graph, const PassContext&) { return join_with_makers(graph, swallowed_by, fuse); }
 
 }  // namespace
 

@@ -48,20 +48,18 @@ bool is_worth_it(const Graph& graph, const Node& gradient) {
   return graph.value(gradient.outputs[0]).type.shape.count() >= least * operands;
 }
 
-// The node whose output an update swallows; invalid if it must stay. The gradient is the last that an update reads,
-// unless it waits for the norm of all.
-NodeId swallowed_by(const Graph& graph, const Node& node, const std::vector<int>& readers) {
+// The gradient that an update applies, if what makes it can. It is the last that an update reads, unless it waits for
+// the norm of all.
+ValueId swallowed_by(const Graph& graph, const Node& node) {
   if (name_for(kRules, node.op->name).empty()) return {};
-  const ValueId last = node.inputs.back();
-  const Value& gradient = graph.value(last);
-  if (!gradient.producer.is_valid() || is_persistent(gradient.role)) return {};
-  if (readers[static_cast<std::size_t>(last.index)] != 1) return {};
-  const Node& maker = graph.node(gradient.producer);
-  return is_weight_gradient(maker) && is_worth_it(graph, maker) ? gradient.producer : NodeId{};
+  const ValueId gradient = node.inputs.back();
+  const NodeId maker = graph.value(gradient).producer;
+  const bool is_joined =
+      maker.is_valid() && is_weight_gradient(graph.node(maker)) && is_worth_it(graph, graph.node(maker));
+  return is_joined ? gradient : ValueId{};
 }
 
-void fuse(Rewriter& rewriter, const Graph& graph, NodeId id, NodeId producer) {
-  const Node &update = graph.node(id), &gradient = graph.node(producer);
+void fuse(Rewriter& rewriter, const Node& update, const Node& gradient) {
   Attributes attributes = update.attributes;
   attributes.set("rule", std::string(name_for(kRules, update.op->name)));
   for (const auto& [name, value] : gradient.attributes.items()) {
@@ -69,15 +67,10 @@ void fuse(Rewriter& rewriter, const Graph& graph, NodeId id, NodeId producer) {
   }
   std::vector<ValueId> in(update.inputs.begin(), update.inputs.end() - 1);
   in.insert(in.end(), gradient.inputs.begin(), gradient.inputs.end());
-  rewriter.replace_node(id, name_for(kJoined, gradient.op->name), attributes, rewriter.mapped(in));
+  rewriter.replace_node(update, name_for(kJoined, gradient.op->name), attributes, rewriter.mapped(in));
 }
 
-bool run(Graph& graph, const PassContext&) {
-  const std::vector<int> readers = reader_counts(graph);
-  return join_with_producers(
-      graph, [&](const Node& node) { return swallowed_by(graph, node, readers); },
-      [&](Rewriter& rewriter, NodeId id, NodeId producer) { fuse(rewriter, graph, id, producer); });
-}
+bool run(Graph& graph, const PassContext&) { return join_with_makers(graph, swallowed_by, fuse); }
 
 }  // namespace
 

@@ -1,5 +1,7 @@
 #include "passes/rewriter.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace thimble {
@@ -43,12 +45,11 @@ NodeId Rewriter::copy_node(NodeId old, const Attributes& attributes) {
 }
 
 NodeId Rewriter::copy_node(NodeId old, const Attributes& attributes, const std::vector<ValueId>& inputs) {
-  return replace_node(old, old_.node(old).op->name, attributes, inputs);
+  return replace_node(old_.node(old), old_.node(old).op->name, attributes, inputs);
 }
 
-NodeId Rewriter::replace_node(NodeId old, std::string_view op, const Attributes& attributes,
+NodeId Rewriter::replace_node(const Node& node, std::string_view op, const Attributes& attributes,
                               const std::vector<ValueId>& inputs) {
-  const Node& node = old_.node(old);
   const NodeId id = new_.add_node(op, inputs, attributes, old_.value(node.outputs[0]).name);
   for (std::size_t k = 0; k < node.outputs.size(); ++k) {
     const Value& value = old_.value(node.outputs[k]);
@@ -70,26 +71,27 @@ std::vector<int> reader_counts(const Graph& graph) {
   return counts;
 }
 
-bool join_with_producers(Graph& graph, const std::function<NodeId(const Node&)>& producer_of,
-                         const std::function<void(Rewriter&, NodeId, NodeId)>& fuse) {
-  const auto count = static_cast<std::size_t>(graph.node_count());
-  std::vector<NodeId> producers(count);
-  std::vector<bool> is_swallowed(count, false);
-  bool changed = false;
-  for (std::size_t n = 0; n < count; ++n) {
-    producers[n] = producer_of(graph.node(NodeId{static_cast<std::int32_t>(n)}));
-    if (!producers[n].is_valid()) continue;
-    is_swallowed[static_cast<std::size_t>(producers[n].index)] = true;
-    changed = true;
+bool join_with_makers(Graph& graph, ValueId (*wanted)(const Graph&, const Node&),
+                      void (*fuse)(Rewriter&, const Node&, const Node&)) {
+  const std::vector<int> readers = reader_counts(graph);
+  std::vector<NodeId> makers(static_cast<std::size_t>(graph.node_count()));
+  std::vector<bool> is_swallowed(makers.size(), false);
+  for (NodeId id{0}; id.index < graph.node_count(); ++id.index) {
+    const ValueId input = wanted(graph, graph.node(id));
+    if (!input.is_valid() || readers[static_cast<std::size_t>(input.index)] != 1) continue;
+    const Value& value = graph.value(input);
+    if (!value.producer.is_valid() || is_persistent(value.role)) continue;
+    makers[static_cast<std::size_t>(id.index)] = value.producer;
+    is_swallowed[static_cast<std::size_t>(value.producer.index)] = true;
   }
-  if (!changed) return false;
+  if (std::find(is_swallowed.begin(), is_swallowed.end(), true) == is_swallowed.end()) return false;
   Rewriter rewriter(graph);
   rewriter.copy_sources();
   for (const NodeId id : graph.topological_order()) {
-    const auto n = static_cast<std::size_t>(id.index);
-    if (is_swallowed[n]) continue;
-    if (producers[n].is_valid()) {
-      fuse(rewriter, id, producers[n]);
+    if (is_swallowed[static_cast<std::size_t>(id.index)]) continue;
+    const NodeId maker = makers[static_cast<std::size_t>(id.index)];
+    if (maker.is_valid()) {
+      fuse(rewriter, graph.node(id), graph.node(maker));
     } else {
       rewriter.copy_node(id);
     }

@@ -1,7 +1,6 @@
 // Copies a graph node by node; a pass replaces what it wants on the way. Names, roles and pool slots are carried over.
 #pragma once
 
-#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -25,7 +24,7 @@ class Rewriter {
   NodeId copy_node(NodeId old, const Attributes& attributes);
   NodeId copy_node(NodeId old, const Attributes& attributes, const std::vector<ValueId>& inputs);
   // Another op whose outputs take the place of the old node's.
-  NodeId replace_node(NodeId old, std::string_view op, const Attributes& attributes,
+  NodeId replace_node(const Node& old, std::string_view op, const Attributes& attributes,
                       const std::vector<ValueId>& inputs);
 
   Graph take() { return std::move(new_); }
@@ -48,9 +47,10 @@ bool any_node(const Graph& graph, Wanted&& is_wanted) {
 // How many nodes read each value.
 std::vector<int> reader_counts(const Graph& graph);
 
-// Joins nodes with the one that makes what they alone read: producer_of(node) is that one, or invalid; fuse(rewriter,
-// node, producer) makes what takes the place of both. Whether there was any.
-bool join_with_producers(Graph& graph, const std::function<NodeId(const Node&)>& producer_of,
-                         const std::function<void(Rewriter&, NodeId, NodeId)>& fuse);
+// Joins nodes with the one that makes what they alone read: wanted(graph, node) is that input, or invalid;
+// fuse(rewriter, node, its maker) makes what takes the place of both. What is persistent, or has other readers, stays.
+// Whether there was any.
+bool join_with_makers(Graph& graph, ValueId (*wanted)(const Graph&, const Node&),
+                      void (*fuse)(Rewriter&, const Node&, const Node&));
 
 }  // namespace thimble

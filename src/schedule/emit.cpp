@@ -217,13 +217,14 @@ void Emitter::delay_updates() {
     std::int32_t place = update;
     for (const InPlacePair& pair : graph_.pairs_of(node))
       place = std::max(place, now_.last_reader[at(graph_.inputs(node)[at(pair.input)])]);
-    // Its own are written once, so that it does not matter if they are raised too.
+    places_.push_back(place);
+    if (place == update) continue;
+    moved = true;
+    // Of all that it reads: what it writes itself, nobody else does.
     for (const std::int32_t input : graph_.inputs(node)) {
       std::int32_t& last = now_.last_reader[at(input)];
       last = std::max(last, place);
     }
-    places_.push_back(place);
-    moved = moved || place != update;
   }
   if (!moved) return;
   first_behind_.assign(now_.schedule.steps.size(), -1);

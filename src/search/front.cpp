@@ -48,13 +48,12 @@ class FrontSearch {
   }
 
  private:
-  // Without points that are hardly smaller than one before them; the smallest stays.
+  // Without points that are hardly smaller than one before them (kFrontStep); the smallest stays.
   static std::vector<FrontPoint> thinned(std::vector<FrontPoint> points) {
-    constexpr Bytes kStep = 1000;  // part of the bytes
     std::vector<FrontPoint> kept;
     for (std::size_t p = 0; p < points.size(); ++p) {
       const bool is_end = p == 0 || p + 1 == points.size();
-      if (is_end || points[p].live_bytes <= kept.back().live_bytes - kept.back().live_bytes / kStep)
+      if (is_end || points[p].live_bytes <= kept.back().live_bytes - kept.back().live_bytes / kFrontStep)
         kept.push_back(std::move(points[p]));
     }
     return kept;

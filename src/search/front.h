@@ -9,6 +9,9 @@
 
 namespace thimble {
 
+// Points that are smaller than a faster one by less than this part of its bytes are left out, but for the smallest.
+constexpr Bytes kFrontStep = 1000;
+
 // One way to keep and recompute, judged on the busiest phase.
 struct FrontPoint {
   Holding holding;       // of the values of that phase's graph

@@ -48,7 +48,7 @@ inline Selected network(const std::string& name, std::int64_t samples, const Sha
 // faster one.
 inline bool is_matched(const std::vector<FrontPoint>& front, Bytes bytes, double seconds) {
   return std::any_of(front.begin(), front.end(), [&](const FrontPoint& point) {
-    return point.live_bytes - point.live_bytes / 1000 <= bytes && point.seconds <= seconds;
+    return point.live_bytes - point.live_bytes / kFrontStep <= bytes && point.seconds <= seconds;
   });
 }
 

@@ -12,16 +12,6 @@ void run_weight_gradient(const WeightPlan& plan, const WeightCall& call) noexcep
 
 namespace thimble::kernels::THIMBLE_ISA::conv2d_grad_weight_kernel {
 
-using Gradient = WeightKernel<WeightOperands{}>;
-
-extern const Kernel def = {.op = "conv2d_grad_weight",
-                           .name = "conv2d_grad_weight",
-                           .isa = kIsa,
-                           .rank = kUnitRank,
-                           .pace = kUnitPace,
-                           .refuse = Gradient::refuse,
-                           .workspace = Gradient::workspace,
-                           .prepare = Gradient::prepare,
-                           .run = Gradient::run};
+extern constinit const Kernel def = WeightKernel<WeightOperands{}>::of("conv2d_grad_weight");
 
 }  // namespace thimble::kernels::THIMBLE_ISA::conv2d_grad_weight_kernel

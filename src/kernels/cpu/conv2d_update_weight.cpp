@@ -3,16 +3,7 @@
 
 namespace thimble::kernels::THIMBLE_ISA::conv2d_update_weight_kernel {
 
-using Gradient = WeightKernel<WeightOperands{.ending = WeightEnding::updates}>;
-
-extern const Kernel def = {.op = "conv2d_update_weight",
-                           .name = "conv2d_update_weight",
-                           .isa = kIsa,
-                           .rank = kUnitRank,
-                           .pace = kUnitPace,
-                           .refuse = Gradient::refuse,
-                           .workspace = Gradient::workspace,
-                           .prepare = Gradient::prepare,
-                           .run = Gradient::run};
+extern constinit const Kernel def =
+    WeightKernel<WeightOperands{.ending = WeightEnding::updates}>::of("conv2d_update_weight");
 
 }  // namespace thimble::kernels::THIMBLE_ISA::conv2d_update_weight_kernel

@@ -33,6 +33,20 @@ inline ConvShape conv_shape(const Attributes& attributes, const Shape& x, const 
           .groups = attributes.integer("groups")};
 }
 
+// A product of matrices as a pointwise convolution over one row, whose pixels are the rows of x (samples, C) and of
+// y (samples, O).
+inline ConvShape row_shape(const Shape& x, const Shape& y) {
+  return {.batch = 1,
+          .height = 1,
+          .width = x[0],
+          .channels = x[1],
+          .out_height = 1,
+          .out_width = x[0],
+          .out_channels = y[1],
+          .kernel_height = 1,
+          .kernel_width = 1};
+}
+
 // A convolution that reads each pixel by itself sees one long row in every image: no row ends in the middle of a tile.
 // Where there are few images, rows are what threads share out.
 constexpr std::int64_t kFewImages = 4;

@@ -130,7 +130,7 @@ inline FetchQueue pixels_to_fetch(const WeightPart& part, const TensorView& map,
   const ConvShape& s = part.plan.shape;
   const std::int64_t rows = block.rows.end - block.rows.begin, columns = block.columns.end - block.columns.begin;
   if (rows > 1 && columns < s.out_width) return {};
-  const std::int64_t count = block.images * rows * columns, width = bytes_of(map.dtype), row = map.shape[3] * width;
+  const std::int64_t count = block.images * rows * columns, width = bytes_of(map.dtype), row = map.shape.at(-1) * width;
   const std::int64_t first =
       (block.first_image * s.out_height + block.rows.begin) * s.out_width + block.columns.begin + (is_next ? count : 0);
   return {map.as<const std::byte>() + first * row + channels.begin * width, row, count,

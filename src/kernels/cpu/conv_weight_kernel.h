@@ -10,6 +10,7 @@ namespace thimble::kernels::THIMBLE_ISA {
 struct WeightOperands {
   bool normalizes = false;
   WeightEnding ending = WeightEnding::stores;
+  bool is_matrix = false;  // x and dy are rows of samples: pixels of one long row
 
   constexpr std::size_t source(std::size_t operands) const { return operands - 2 - (normalizes ? kNormOperands : 0); }
 };
@@ -56,10 +57,12 @@ struct WeightKernel {
     return kWhere.normalizes ? source_norm(*q.attributes, source(q)) : SourceNorm{};
   }
   static ConvShape shape(const KernelQuery& q) {
-    return conv_shape(*q.attributes, source(q).shape, q.out[0].shape, q.in.back().shape);
+    const Shape &x = source(q).shape, &dy = q.in.back().shape;
+    return kWhere.is_matrix ? row_shape(x, dy) : conv_shape(*q.attributes, x, q.out[0].shape, dy);
   }
 
   static std::string refuse(const KernelQuery& q) {
+    if (kWhere.is_matrix) return refuse_unstored(q);
     if (kHasPairs && q.in.back().dtype != kUnitDType) return "multiplies pairs of bf16";
     return kWhere.normalizes ? refuse_norm_source(q, kWhere.source(q.in.size()), q.out[0])
                              : refuse_source(q, source(q), q.out[0]);
@@ -89,6 +92,18 @@ struct WeightKernel {
       std::memcpy(out.data, call.in[0].data, static_cast<std::size_t>(Type{out.dtype, out.shape}.bytes()));
     state.ask(call, [&](const WeightCall& what) { run_weight_gradient(state.plan, what); });
     return Status::good;
+  }
+
+  static constexpr Kernel of(std::string_view op) {
+    return {.op = op,
+            .name = op,
+            .isa = kIsa,
+            .rank = kUnitRank,
+            .pace = kUnitPace,
+            .refuse = refuse,
+            .workspace = workspace,
+            .prepare = prepare,
+            .run = run};
   }
 };
 

@@ -4,16 +4,7 @@
 
 namespace thimble::kernels::THIMBLE_ISA::norm_conv2d_add_grad_weight_kernel {
 
-using Gradient = WeightKernel<WeightOperands{.normalizes = true, .ending = WeightEnding::adds}>;
-
-extern const Kernel def = {.op = "norm_conv2d_add_grad_weight",
-                           .name = "norm_conv2d_add_grad_weight",
-                           .isa = kIsa,
-                           .rank = kUnitRank,
-                           .pace = kUnitPace,
-                           .refuse = Gradient::refuse,
-                           .workspace = Gradient::workspace,
-                           .prepare = Gradient::prepare,
-                           .run = Gradient::run};
+extern constinit const Kernel def =
+    WeightKernel<WeightOperands{.normalizes = true, .ending = WeightEnding::adds}>::of("norm_conv2d_add_grad_weight");
 
 }  // namespace thimble::kernels::THIMBLE_ISA::norm_conv2d_add_grad_weight_kernel

@@ -3,16 +3,6 @@
 
 namespace thimble::kernels::THIMBLE_ISA::norm_conv2d_grad_weight_kernel {
 
-using Gradient = WeightKernel<WeightOperands{.normalizes = true}>;
-
-extern const Kernel def = {.op = "norm_conv2d_grad_weight",
-                           .name = "norm_conv2d_grad_weight",
-                           .isa = kIsa,
-                           .rank = kUnitRank,
-                           .pace = kUnitPace,
-                           .refuse = Gradient::refuse,
-                           .workspace = Gradient::workspace,
-                           .prepare = Gradient::prepare,
-                           .run = Gradient::run};
+extern constinit const Kernel def = WeightKernel<WeightOperands{.normalizes = true}>::of("norm_conv2d_grad_weight");
 
 }  // namespace thimble::kernels::THIMBLE_ISA::norm_conv2d_grad_weight_kernel

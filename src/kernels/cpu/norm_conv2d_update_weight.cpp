@@ -3,16 +3,7 @@
 
 namespace thimble::kernels::THIMBLE_ISA::norm_conv2d_update_weight_kernel {
 
-using Gradient = WeightKernel<WeightOperands{.normalizes = true, .ending = WeightEnding::updates}>;
-
-extern const Kernel def = {.op = "norm_conv2d_update_weight",
-                           .name = "norm_conv2d_update_weight",
-                           .isa = kIsa,
-                           .rank = kUnitRank,
-                           .pace = kUnitPace,
-                           .refuse = Gradient::refuse,
-                           .workspace = Gradient::workspace,
-                           .prepare = Gradient::prepare,
-                           .run = Gradient::run};
+extern constinit const Kernel def =
+    WeightKernel<WeightOperands{.normalizes = true, .ending = WeightEnding::updates}>::of("norm_conv2d_update_weight");
 
 }  // namespace thimble::kernels::THIMBLE_ISA::norm_conv2d_update_weight_kernel

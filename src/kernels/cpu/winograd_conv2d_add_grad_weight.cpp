@@ -3,16 +3,7 @@
 
 namespace thimble::kernels::THIMBLE_ISA::winograd_conv2d_add_grad_weight_kernel {
 
-using Gradient = WinogradWeightKernel<WeightOperands{.ending = WeightEnding::adds}>;
-
-extern const Kernel def = {.op = "conv2d_add_grad_weight",
-                           .name = "winograd_conv2d_add_grad_weight",
-                           .isa = kIsa,
-                           .rank = kWinogradRank,
-                           .pace = kGradientPace,
-                           .refuse = Gradient::refuse,
-                           .workspace = Gradient::workspace,
-                           .prepare = Gradient::prepare,
-                           .run = Gradient::run};
+extern constinit const Kernel def = WinogradWeightKernel<WeightOperands{.ending = WeightEnding::adds}>::of(
+    "conv2d_add_grad_weight", "winograd_conv2d_add_grad_weight");
 
 }  // namespace thimble::kernels::THIMBLE_ISA::winograd_conv2d_add_grad_weight_kernel

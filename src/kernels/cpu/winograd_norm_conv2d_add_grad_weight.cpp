@@ -3,16 +3,8 @@
 
 namespace thimble::kernels::THIMBLE_ISA::winograd_norm_conv2d_add_grad_weight_kernel {
 
-using Gradient = WinogradWeightKernel<WeightOperands{.normalizes = true, .ending = WeightEnding::adds}>;
-
-extern const Kernel def = {.op = "norm_conv2d_add_grad_weight",
-                           .name = "winograd_norm_conv2d_add_grad_weight",
-                           .isa = kIsa,
-                           .rank = kWinogradRank,
-                           .pace = kGradientPace,
-                           .refuse = Gradient::refuse,
-                           .workspace = Gradient::workspace,
-                           .prepare = Gradient::prepare,
-                           .run = Gradient::run};
+extern constinit const Kernel def =
+    WinogradWeightKernel<WeightOperands{.normalizes = true, .ending = WeightEnding::adds}>::of(
+        "norm_conv2d_add_grad_weight", "winograd_norm_conv2d_add_grad_weight");
 
 }  // namespace thimble::kernels::THIMBLE_ISA::winograd_norm_conv2d_add_grad_weight_kernel

@@ -48,6 +48,18 @@ struct WinogradWeightKernel {
     state.ask(call, [&](const WeightCall& what) { run_winograd_weights(state.plan, what); });
     return Status::good;
   }
+
+  static constexpr Kernel of(std::string_view op, std::string_view name) {
+    return {.op = op,
+            .name = name,
+            .isa = kIsa,
+            .rank = kWinogradRank,
+            .pace = kGradientPace,
+            .refuse = refuse,
+            .workspace = workspace,
+            .prepare = prepare,
+            .run = run};
+  }
 };
 
 }  // namespace thimble::kernels::THIMBLE_ISA

@@ -63,6 +63,7 @@ struct BandMaker {
   }
 
   Band make(const TensorView& source, const BandBlock& block, float* buffer, BandNorm& with) const;
+  FetchQueue fetch(const TensorView& source, const BandBlock& block, const BandBlock& before) const;
 };
 
 // How much of the output a band serves at once: whole rows if they fit, as many as fit.
@@ -211,6 +212,29 @@ inline Band BandMaker::make(const TensorView& source, const BandBlock& block, fl
   const std::int64_t pixel_step = joins_pixels ? partner * pixel * kUnitElements / joined() : partner * pixel;
   return {reinterpret_cast<const Unit*>(buffer), row_extent * row, row, pixel,
           rows.stride / skip(rows) * row,        pixel_step};
+}
+
+// What the band of a block is copied from and that of the block before it was not, for tiles of that one to fetch while
+// they multiply; nothing where it does not lie in one piece.
+inline FetchQueue BandMaker::fetch(const TensorView& source, const BandBlock& block, const BandBlock& before) const {
+  const auto rows_of = [&](const BandBlock& b) {
+    const std::int64_t first = b.rows.begin * rows.stride + rows.low, base = b.first_image * rows.source;
+    const std::int64_t end = first + (extent(rows, b.rows.end - b.rows.begin) - 1) * skip(rows) + 1;
+    return Range{base + larger(first, 0), base + smaller(end, rows.source)};
+  };
+  const bool is_whole = block.columns.end - block.columns.begin == columns.end - columns.begin;
+  const Range wanted = rows_of(block);
+  const std::int64_t first_row = is_whole ? larger(wanted.begin, rows_of(before).end) : wanted.begin;
+  if (is_direct || first_row >= wanted.end || skip(columns) > 1) return {};
+  if (wanted.end - first_row > 1 && (!is_whole || skip(rows) > 1)) return {};
+  const std::int64_t first_column = is_whole ? 0 : larger(0, block.columns.begin * columns.stride + columns.low);
+  const std::int64_t pixels =
+      is_whole ? (wanted.end - first_row) * columns.source : block.columns.end - block.columns.begin;
+  const Bytes pixel = channels * bytes_of(source.dtype);
+  return {.first = source.as<const std::byte>() + (first_row * columns.source + first_column) * pixel,
+          .row = kLineBytes,
+          .rows = divide_up(pixels * pixel, kLineBytes),
+          .lines = 1};
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

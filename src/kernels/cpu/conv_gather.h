@@ -30,6 +30,16 @@ struct GatherPlan {
     if (row_pieces() > 1) return 1;
     return row_count() % band.rows == 0 ? band.rows : row_count();
   }
+  // The rows from a piece on that are worked on together, or the piece.
+  BandBlock block_of(std::int64_t piece, std::int64_t end) const {
+    const std::int64_t row = piece / row_pieces(), inside = row % row_count();
+    const std::int64_t most = row_pieces() > 1 ? 1 : smaller(band.rows, end - piece);
+    const std::int64_t column = maker.columns.begin + piece % row_pieces() * band.columns;
+    return {.first_image = row / row_count(),
+            .rows = {maker.rows.begin + inside, maker.rows.begin + smaller(inside + most, row_count())},
+            .columns = {column, smaller(column + band.columns, maker.columns.end)},
+            .channels = {}};
+  }
   Shares shares(const ThreadGrid& grid) const {
     return {piece_count(), grid.rows, pieces_together(), grid.columns > 1 || moments.exists()};
   }
@@ -88,6 +98,7 @@ struct GatherWork {
   Ending ending;
   BandBlock block;
   Band band;
+  FetchQueue ahead = {};  // what the next block is made of
 };
 
 // The products of all taps of one phase of each axis, before the rows outside the source are left out.
@@ -107,7 +118,7 @@ inline TileWork phase_work(const GatherWork& work, const GatherPanel& panel, con
 
 // All outputs of the block that belong to one phase of each axis.
 template <typename B>
-void gather_phase(const GatherWork& work, const GatherPanel& panel, const AxisPhase& rows, const AxisPhase& columns,
+void gather_phase(GatherWork& work, const GatherPanel& panel, const AxisPhase& rows, const AxisPhase& columns,
                   const B* weights) noexcept {
   const GatherPlan& plan = work.plan;
   const Axis& row_axis = plan.maker.rows;
@@ -133,12 +144,13 @@ void gather_phase(const GatherWork& work, const GatherPanel& panel, const AxisPh
     const std::int64_t out_width = columns.first_out + column_axis.period * v.begin;
     const std::int64_t pixel = (work.block.first_image * row_axis.out + out_height) * column_axis.out + out_width;
     run_tiles_to<B, false>(work.call.out[0], work.ending, t, border, v.end - v.begin, panel.column, panel.columns,
-                           pixel * plan.out_channels + panel.column, column_axis.period * plan.out_channels);
+                           pixel * plan.out_channels + panel.column, column_axis.period * plan.out_channels,
+                           &work.ahead);
   }
 }
 
 template <typename B>
-void gather_panel(const GatherWork& work, const GatherPanel& panel) noexcept {
+void gather_panel(GatherWork& work, const GatherPanel& panel) noexcept {
   const GatherPlan& plan = work.plan;
   const auto* weights = static_cast<const B*>(panel.weights);
   for (std::int64_t i = 0; i < plan.maker.rows.period; ++i) {
@@ -168,17 +180,13 @@ void gather(const GatherPlan& plan, const GatherCall& what, Shares& shares, int 
   BandNorm norm(plan.maker.norm, what.norm, buffer + plan.norm_place());
   const PieceMoments moments(plan.moments, buffer + plan.moments_place());
   if (plan.moments.exists()) work.ending.moments = &moments;
-  const std::int64_t row_count = plan.row_count(), row_pieces = plan.row_pieces();
-  const Axis& row_axis = plan.maker.rows;
-  const Axis& column_axis = plan.maker.columns;
   shares.take(part, [&](Range pieces) {
-    for (std::int64_t piece = pieces.begin; piece < pieces.end; piece += work.block.rows.end - work.block.rows.begin) {
-      const std::int64_t row = piece / row_pieces, inside = row % row_count;
-      const std::int64_t most = row_pieces > 1 ? 1 : smaller(plan.band.rows, pieces.end - piece);
-      const std::int64_t column = column_axis.begin + piece % row_pieces * plan.band.columns;
-      work.block.first_image = row / row_count;
-      work.block.rows = {row_axis.begin + inside, row_axis.begin + smaller(inside + most, row_count)};
-      work.block.columns = {column, smaller(column + plan.band.columns, column_axis.end)};
+    for (std::int64_t piece = pieces.begin; piece < pieces.end;) {
+      work.block = plan.block_of(piece, pieces.end);
+      piece += work.block.rows.end - work.block.rows.begin;
+      work.ahead = {};
+      if (piece < pieces.end)
+        work.ahead = plan.maker.fetch(what.call.in[0], plan.block_of(piece, pieces.end), work.block);
       std::int64_t made_for = -1;
       for (std::int64_t index = panels.begin; index < panels.end; ++index) {
         const GatherPanel panel = panel_of(index);

@@ -78,10 +78,11 @@ THIMBLE_INLINE TileWork tile_of(const TileWork& strip, const StripBorder& border
 }
 
 // All rows of a product of at most kTileColumns columns, to element `first` of `out`, whose rows are `out_row` apart.
+// What `queue` holds is fetched meanwhile.
 template <typename B, bool kColumns>
 void run_tiles_to(const TensorView& out, const Ending& ending, const TileWork& strip, const StripBorder& border,
                   std::int64_t rows, std::int64_t column, std::int64_t columns, std::int64_t first,
-                  std::int64_t out_row) noexcept {
+                  std::int64_t out_row, FetchQueue* queue = nullptr) noexcept {
   alignas(64) float sums[kTileRows * kTileColumns];
   const bool is_plain = ending.bias == nullptr && ending.activation == Activation::none;
   const bool is_direct = is_plain && (kHasPairs || out.dtype == DType::f32);
@@ -89,6 +90,7 @@ void run_tiles_to(const TensorView& out, const Ending& ending, const TileWork& s
   for_tiles(rows, most_rows(strip), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t place = first + begin * out_row;
     TileWork t = tile_of(strip, border, begin, end, rows);
+    if (const std::byte* ahead = queue == nullptr ? nullptr : queue->take(t.count); ahead != nullptr) t.ahead = ahead;
     t.c = is_direct ? out.as<float>() + place : sums;
     t.c_row = is_direct ? out_row : kTileColumns;
     if (is_narrow) {

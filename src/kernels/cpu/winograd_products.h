@@ -47,7 +47,7 @@ THIMBLE_INLINE void end_row(Vec (&outs)[2], const Vec (&made)[2][2], int i) {
   outs[1] = made[1][i];
 }
 
-// A row of points of a few tiles and one vector of columns.
+// A row of points of a few tiles and one or two vectors of columns.
 struct RowWork {
   const Unit* source = nullptr;
   std::int64_t tile = 0;  // from one to the next
@@ -55,18 +55,20 @@ struct RowWork {
   std::int64_t units = 0;
   float* sums = nullptr;
   std::int64_t sums_row = 0, sums_point = 0;
-  int lanes = kLanes;
   const std::byte* ahead = nullptr;  // fetched meanwhile, a line a unit
   std::int64_t ahead_step = 0;
 };
 
-template <int kTiles, typename Lanes>
-THIMBLE_INLINE void multiply_row(const RowWork& w, Lanes lanes) {
-  Vec sums[4][kTiles];
+template <int kTiles, int kVectors, typename Lanes>
+void multiply_row(const RowWork& w, Lanes lanes) noexcept {
+  Vec sums[4][kTiles][kVectors];
 #pragma GCC unroll 4
   for (int j = 0; j < 4; ++j) {
 #pragma GCC unroll 8
-    for (int t = 0; t < kTiles; ++t) sums[j][t] = zero();
+    for (int t = 0; t < kTiles; ++t) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) sums[j][t][v] = zero();
+    }
   }
   const Unit* tile[kTiles];
 #pragma GCC unroll 8
@@ -79,58 +81,68 @@ THIMBLE_INLINE void multiply_row(const RowWork& w, Lanes lanes) {
         unit + unit / kVectorUnits * (3 * kVectorUnits);  // earlier units' other points lie before it
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
-      const Vec row = load(weights + j * kTileColumns, lanes);
+      Vec row[kVectors];
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) row[v] = load(weights + j * kTileColumns + v * kLanes, lanes);
 #pragma GCC unroll 8
-      for (int t = 0; t < kTiles; ++t)
-        sums[j][t] = multiply_add(broadcast(tile[t][at + j * kVectorUnits]), row, sums[j][t]);
+      for (int t = 0; t < kTiles; ++t) add_product(sums[j][t], tile[t][at + j * kVectorUnits], row);
     }
   }
   float* to = w.sums;
 #pragma GCC unroll 8
   for (int t = 0; t < kTiles; ++t, to += w.sums_row) {
-    Vec left[2];
-    gather_outputs(left, sums[0][t], sums[1][t], sums[2][t], sums[3][t]);
-    store(to, left[0]);
-    store(to + w.sums_point, left[1]);
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      Vec left[2];
+      gather_outputs(left, sums[0][t][v], sums[1][t][v], sums[2][t][v], sums[3][t][v]);
+      store(to + v * kLanes, left[0]);
+      store(to + w.sums_point + v * kLanes, left[1]);
+    }
   }
 }
 
-template <int kTiles>
-void multiply_row(const RowWork& w) noexcept {
-  if (w.lanes == kLanes) {
-    multiply_row<kTiles>(w, AllLanes{});
-  } else {
-    multiply_row<kTiles>(w, FirstLanes{w.lanes});
-  }
-}
-
-constexpr int kRowTiles = 7;
+// Tiles that fill the registers: of one vector, and of two, where each number of a tile is loaded for two products and
+// loading takes less time than multiplying.
+constexpr int kRowTiles = 7, kWideRowTiles = 3;
 
 template <int... kCount>
-THIMBLE_INLINE void multiply_row(std::integer_sequence<int, kCount...>, const RowWork& w, std::int64_t tiles) {
-  using Function = void (*)(const RowWork&) noexcept;
-  static constexpr Function kOf[] = {multiply_row<kCount + 1>...};
-  kOf[tiles - 1](w);
+THIMBLE_INLINE void multiply_wide_row(std::integer_sequence<int, kCount...>, const RowWork& w, std::int64_t tiles) {
+  using Function = void (*)(const RowWork&, AllLanes) noexcept;
+  static constexpr Function kOf[] = {multiply_row<kCount + 1, 2, AllLanes>...};
+  kOf[tiles - 1](w, {});
+}
+
+template <int... kCount>
+THIMBLE_INLINE void multiply_row(std::integer_sequence<int, kCount...>, const RowWork& w, std::int64_t tiles,
+                                 FirstLanes lanes) {
+  using Function = void (*)(const RowWork&, FirstLanes) noexcept;
+  static constexpr Function kOf[] = {multiply_row<kCount + 1, 1, FirstLanes>...};
+  kOf[tiles - 1](w, lanes);
 }
 
 // Four points at once.
 inline void multiply_rows(const PointProducts& p, std::int64_t tiles, std::int64_t columns, FetchQueue& queue) {
+  const bool is_wide = columns == kTileColumns;
   RowWork w;
   w.tile = p.from.tile();
   w.units = p.panel.units;
   w.sums_row = p.to.row;
   w.sums_point = p.to.point();
   for (int i = 0; i < 4; ++i) {
-    for_tiles(tiles, kRowTiles, [&](std::int64_t begin, std::int64_t end) {
+    for_tiles(tiles, is_wide ? kWideRowTiles : kRowTiles, [&](std::int64_t begin, std::int64_t end) {
       w.source = p.source + i * p.from.point() + begin * p.from.tile();
-      for (std::int64_t n = 0; n < columns; n += kLanes) {
+      for (std::int64_t n = 0; n < columns; n += is_wide ? kTileColumns : kLanes) {
         w.weights = p.weights + p.panel.point(i, 0) + n;
         w.sums = p.sums + i * kSumsOfRow * p.to.point() + begin * p.to.row + n;
-        w.lanes = static_cast<int>(smaller(kLanes, columns - n));
         const std::byte* ahead = queue.take(w.units);
         w.ahead = ahead == nullptr ? reinterpret_cast<const std::byte*>(w.source) : ahead;
         w.ahead_step = ahead == nullptr ? 0 : queue.row;
-        multiply_row(std::make_integer_sequence<int, kRowTiles>{}, w, end - begin);
+        if (is_wide) {
+          multiply_wide_row(std::make_integer_sequence<int, kWideRowTiles>{}, w, end - begin);
+        } else {
+          const FirstLanes lanes = {static_cast<int>(smaller(kLanes, columns - n))};
+          multiply_row(std::make_integer_sequence<int, kRowTiles>{}, w, end - begin, lanes);
+        }
       }
     });
   }

@@ -270,6 +270,15 @@ Roofs measure_roofs(const Target& target) {
   return roofs;
 }
 
+Roofs better_of(const Roofs& first, const Roofs& second) {
+  return {.flops_per_second = std::max(first.flops_per_second, second.flops_per_second),
+          .bf16_flops_per_second = std::max(first.bf16_flops_per_second, second.bf16_flops_per_second),
+          .matrix_flops_per_second = std::max(first.matrix_flops_per_second, second.matrix_flops_per_second),
+          .read_bytes_per_second = std::max(first.read_bytes_per_second, second.read_bytes_per_second),
+          .bytes_per_second = std::max(first.bytes_per_second, second.bytes_per_second),
+          .cache_bytes = first.cache_bytes};
+}
+
 double roof_seconds(const Roofs& roofs, const Demand& demand) {
   const double f32 = roofs.flops_per_second;
   const std::optional<double> narrow = demand.products == Products::bf16_pairs      ? roofs.bf16_flops_per_second

@@ -22,6 +22,9 @@ struct Roofs {
 // that time twice the last-level cache or 64 MiB, twice.
 Roofs measure_roofs(const Target& target);
 
+// The better of each of two measurements: what else a machine does only takes away.
+Roofs better_of(const Roofs& first, const Roofs& second);
+
 // What a kernel multiplies: f32, however it stores, pairs of bf16, or matrices of it.
 enum class Products { f32, bf16_pairs, bf16_matrices };
 

@@ -27,6 +27,20 @@ TEST(Roof, OfReadingIsItsOwn) {
   EXPECT_DOUBLE_EQ(roof_seconds(kRoofs, {.flops = 0, .bytes = 40, .read_bytes = 40}), 5);
 }
 
+TEST(Roof, OfTwoMeasurementsIsTheBetterOfEach) {
+  Roofs later = {
+      .flops_per_second = 90, .bf16_flops_per_second = 150, .read_bytes_per_second = 9, .bytes_per_second = 10};
+  later.cache_bytes = 64;
+  for (const Roofs& both : {better_of(kRoofs, later), better_of(later, kRoofs)}) {
+    EXPECT_EQ(both.flops_per_second, 100);
+    EXPECT_EQ(both.bf16_flops_per_second, 150);
+    EXPECT_EQ(both.matrix_flops_per_second, std::nullopt);
+    EXPECT_EQ(both.read_bytes_per_second, 9);
+    EXPECT_EQ(both.bytes_per_second, 10);
+  }
+  EXPECT_EQ(better_of(later, kRoofs).cache_bytes, 64);
+}
+
 TEST(Roof, OfPairsIsTheirOwnWhereTheMachineHasThem) {
   Roofs roofs = kRoofs;
   EXPECT_DOUBLE_EQ(roof_seconds(roofs, {Products::bf16_pairs, 200, 1}), 2);

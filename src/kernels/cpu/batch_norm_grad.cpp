@@ -18,6 +18,10 @@ std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   return state;
 }
 
+// The second pass takes pieces of so many elements from the last to the first, as the last that the first pass read are
+// in the caches still. Each is walked forward: hardware foresees ascending addresses alone.
+constexpr std::int64_t kPieceElements = 128 * 1024;
+
 struct Space {
   Matrix matrix;
   int threads = 1;
@@ -78,8 +82,14 @@ Status run(const KernelState& base, const Call& call) noexcept {
     gradient_sums(m, x, dy, activation, elements_of(m, thread, count), space.coefficients, space.sums[thread]);
   });
   finish_sums(space, call);
+  const std::int64_t step = round_up(kPieceElements, m.width());
   parallel(space.threads, [&](int thread, int count) {
-    gradient_range(m, call, activation, elements_of(m, thread, count), space.coefficients, space.slope, space.level);
+    const Range own = elements_of(m, thread, count);
+    for (std::int64_t end = own.end; end > own.begin;) {
+      const std::int64_t begin = own.begin + (end - own.begin - 1) / step * step;
+      gradient_range(m, call, activation, {begin, end}, space.coefficients, space.slope, space.level);
+      end = begin;
+    }
   });
   return Status::good;
 }

@@ -133,8 +133,7 @@ THIMBLE_INLINE void sum_panel(const Place& place, std::int64_t width, const Term
 }
 
 // Calls visit(place, fetches) for every panel of the wide rows of [begin, end), whose last may be short; `fetches`, a
-// type, says whether what comes next is worth fetching. Always forward: a second pass that went back would find the
-// last rows of the first in the cache, and loses more to hardware that foresees ascending addresses alone.
+// type, says whether what comes next is worth fetching. Always forward: hardware foresees ascending addresses alone.
 template <typename Fetches, typename Visit>
 THIMBLE_INLINE void each_place_as(Range elements, std::int64_t width, Fetches fetches, Visit&& visit) {
   const std::int64_t whole = (elements.end - elements.begin) / width, step = block_rows(width);

@@ -12,19 +12,23 @@ namespace thimble::kernels::THIMBLE_ISA {
 
 constexpr int kUsualTaps = 3;  // along an axis: more take a slower way
 
-// What the next row reads and this one does not, fetched in the order in which it lies in memory: places of one vector
-// of channels lie too far apart for hardware to foresee them.
+// What the next row reads and this one does not, and where its results go, fetched in the order in which it lies in
+// memory: places of one vector of channels lie too far apart for hardware to foresee them.
 template <typename T>
 struct RowAhead {
   const T* next = nullptr;
   std::int64_t vectors = 1;      // to fetch at a step,
   std::int64_t length = kLanes;  // of as many elements each
+  const T* result = nullptr;     // null: results are not fetched
 
   // Longer strides leave out most of what lies there.
   static std::int64_t vectors_for(std::int64_t stride) { return stride <= 2 ? stride * stride : 0; }
 
   [[gnu::always_inline]] void step() {
     for (std::int64_t k = 0; k < vectors; ++k, next += length) __builtin_prefetch(next);
+    if (result == nullptr) return;
+    __builtin_prefetch(result, 1);
+    result += kLanes;
   }
 };
 
@@ -104,9 +108,10 @@ struct DepthwiseGather {
   std::int64_t channels = 0;
 
   // Makes output row `row`, counted over all images: open(channel, first, step, lanes) gives what takes the sums of a
-  // vector of channels, take(u, sum) for each, whose result stands at first + u * step, and close() in the end.
+  // vector of channels, take(u, sum) for each, whose result stands at first + u * step, and close() in the end. `next`
+  // is where the results of the next row go, if they are fetched.
   template <typename X, typename W, typename Open>
-  void run(const X* x, const W* w, std::int64_t row, Open&& open) const {
+  void run(const X* x, const W* w, std::int64_t row, const X* next, Open&& open) const {
     const std::int64_t h = row % rows.out;
     const std::int64_t remainder = (h + rows.padding) % rows.period;
     const AxisPhase phase = phase_of(rows, remainder);
@@ -122,7 +127,7 @@ struct DepthwiseGather {
     const std::int64_t source_row = columns.source * channels;
     RowAhead<X> ahead = {x + (row / rows.out * rows.source + u * rows.stride + rows.high + 1) * source_row +
                              remainder * source_row / rows.period,
-                         RowAhead<X>::vectors_for(rows.stride), kLanes / (rows.period * columns.period)};
+                         RowAhead<X>::vectors_for(rows.stride), kLanes / (rows.period * columns.period), next};
     for (std::int64_t p = 0; p < columns.period; ++p)
       run_phase(taps, phase_of(columns, p), row * columns.out * channels, ahead, open);
   }
@@ -149,6 +154,7 @@ struct DepthwiseGather {
         const Range taps =
             inside_steps(u * columns.stride + phase.first_source, phase.source_step, columns.source, phase.taps);
         results.take(u, depthwise_sum(t, x + u * t.x_next, w, taps, lanes));
+        ahead.step();
       };
       for (std::int64_t u = phase.begin; u < whole.begin; ++u) at_border(u);
       depthwise_inside(t, x, w, whole, lanes, ahead, results);
@@ -196,7 +202,8 @@ void run_depthwise_rows(const DepthwiseGather& gather, const Call& call, Shares&
   const bool streams = !lies_over && is_streamed(out, call.out[0].shape.count(), gather.channels);
   shares.take(thread, [&](Range rows) {
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      gather.run(call.in[0].as<const X>(), call.in[1].as<const W>(), row,
+      const X* next = streams ? nullptr : out + (row + 1) * gather.columns.out * gather.channels;
+      gather.run(call.in[0].as<const X>(), call.in[1].as<const W>(), row, next,
                  [&](std::int64_t channel, std::int64_t first, std::int64_t step, auto lanes) {
                    return DepthwiseResults<kWatches, X, decltype(lanes), End>{out,  streams, channel, first,
                                                                               step, lanes,   &end,    &moments};

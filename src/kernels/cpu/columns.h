@@ -11,6 +11,8 @@ constexpr int kPanelVectors =
     4;  // vectors of one wide row that are worked on together, their coefficients in registers
 constexpr std::int64_t kPanelWidth = kPanelVectors * kLanes;
 
+constexpr std::int64_t kCachedCount = 4 * 1024 * 1024;  // more elements come from main memory
+
 struct Matrix {
   std::int64_t rows = 0, channels = 0;
   std::int64_t fold = 1;    // rows in a wide row
@@ -26,7 +28,6 @@ struct Matrix {
 // it comes from main memory, each panel fetches its share of the next block, which lies in one piece. In the caches
 // rows of a single panel run faster without.
 static inline Matrix matrix_of(std::int64_t rows, std::int64_t channels, std::int64_t tensor_count) {
-  constexpr std::int64_t kCachedCount = 4 * 1024 * 1024;
   Matrix m{rows, channels};
   if (channels > 0 && channels < kPanelWidth) {
     while (m.width() % kLanes != 0) m.fold *= 2;
@@ -197,13 +198,31 @@ THIMBLE_INLINE void map_panel(const Place& place, std::int64_t width, const Map&
   }
 }
 
-// Calls map.step for every vector of the wide rows of [begin, end).
+// Calls map.step for every vector of the wide rows of [begin, end), panel by panel.
 template <typename Map>
-void map_columns(const Matrix& m, Range elements, const Map& map) {
+void map_panels(const Matrix& m, Range elements, const Map& map) {
   each_place(
       m, elements, [&](const auto& place, auto fetches) __attribute__((always_inline)) {
         map_panel<decltype(fetches)::value>(place, m.width(), map);
       });
+}
+
+// The same in the order in which elements lie in memory, their coefficients loaded anew for every row: slower than
+// panels in the caches, and faster where all is far and not much is to be loaded beside (Map::kRunsByRows).
+template <typename Map>
+void map_rows(const Matrix& m, Range elements, const Map& map) {
+  constexpr std::int64_t kAhead = 1024;  // elements: hardware does not look beyond a page
+  for (std::int64_t index = elements.begin; index < elements.end; index += m.width()) {
+    each_vector(0, smaller(m.width(), elements.end - index), [&](std::int64_t column, auto lanes) {
+      map.fetch_ahead(index + column + kAhead);
+      map.step(map.open(column, lanes), index + column, lanes);
+    });
+  }
+}
+
+template <typename Map>
+void map_columns(const Matrix& m, Range elements, const Map& map) {
+  (Map::kRunsByRows && m.count() > kCachedCount ? map_rows<Map> : map_panels<Map>)(m, elements, map);
 }
 
 // Sum over the folded rows: narrow[c] = sum of wide[f * channels + c], in place at the front of the same array.

@@ -1,4 +1,5 @@
-// Results that are written past the caches are those that are not: tensors off a cache line never are.
+// Maps so large that they are walked another way than small ones, against references, and results that are written past
+// the caches, which are those that are not: tensors off a cache line never are.
 #include <gtest/gtest.h>
 
 #include "kernels/support/kernel_lookup.h"
@@ -10,15 +11,26 @@ namespace {
 
 const Shape kLarge = {2, 300, 256, 64};  // 37.5 MiB of f32
 
-void expect_same_off_a_line(std::string_view op, const std::vector<Type>& types, const Attributes& given) {
+OpCase case_of(std::string_view op, const std::vector<Type>& types, const Attributes& given) {
   const OpDef& def = *find_op(op_table(), op);
-  const OpCase c{&def, types, complete_attributes(def, given)};
+  return {&def, types, complete_attributes(def, given)};
+}
+
+// Cheaper than random numbers, and no two neighbours alike.
+std::vector<Tensor> inputs_of(const std::vector<Type>& types) {
   std::vector<Tensor> in;
   for (std::size_t k = 0; k < types.size(); ++k) {
     in.emplace_back(types[k]);
-    // Cheaper than random numbers, and no two neighbours alike.
-    for (std::int64_t i = 0; i < in[k].count(); ++i) in[k].set(i, static_cast<double>((i * 37 + i / 61) % 101) / 64);
+    const auto shift = static_cast<std::int64_t>(k) * 7;
+    for (std::int64_t i = 0; i < in[k].count(); ++i)
+      in[k].set(i, static_cast<double>((i * 37 + i / 61 + shift) % 101) / 64);
   }
+  return in;
+}
+
+void expect_same_off_a_line(std::string_view op, const std::vector<Type>& types, const Attributes& given) {
+  const OpCase c = case_of(op, types, given);
+  const std::vector<Tensor> in = inputs_of(types);
   for (const Isa isa : runnable_isas()) {
     const Kernel& kernel = kernel_for(op, isa);
     const RunResult lined = run_kernel(kernel, c, in, {.threads = 2});
@@ -49,6 +61,29 @@ TEST(Stream, LargeResultsOfDepthwiseConvolutionsAreTheSame) {
   window.set("height", kLarge[1]);
   window.set("width", kLarge[2]);
   expect_same_off_a_line("conv2d_grad_input", {x, w}, window);
+}
+
+void expect_reference(std::string_view op, const std::vector<Type>& types, const Attributes& given) {
+  const OpCase c = case_of(op, types, given);
+  const std::vector<Tensor> in = inputs_of(types), want = run_op(*c.op, c.attributes, in, kTestScalars);
+  for (const Isa isa : runnable_isas()) {
+    for (const int threads : {1, 2}) {
+      const RunResult got = run_kernel(kernel_for(op, isa), c, in, {.threads = threads});
+      EXPECT_TRUE(got.is_inside) << op << " on " << name_of(isa);
+      for (std::size_t k = 0; k < want.size(); ++k)
+        EXPECT_LE(difference_of(got.out[k], want[k]).relative_max, 1e-5) << op << " on " << name_of(isa);
+    }
+  }
+}
+
+// More than four million elements, with rows that are folded and end in the middle, and with odd ones that are not.
+TEST(StreamedNorms, OfLargeMapsAgreeWithTheReference) {
+  for (const Shape& shape : {Shape{2, 509, 601, 7}, Shape{1, 257, 129, 130}}) {
+    const Type x{DType::f32, shape}, channel{DType::f32, {shape[3]}};
+    expect_reference("normalize", {x, channel, channel, channel, channel}, {{"activation", std::string("relu")}});
+    expect_reference("batch_norm_grad", {x, channel, channel, channel, channel, x}, {});
+    expect_reference("batch_norm_grad", {x, channel, channel, channel, channel, x, x}, {});
+  }
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ inline BandSize choose_band(const BandMaker& maker, std::int64_t channels) {
   const std::int64_t row_count = maker.rows.end - maker.rows.begin;
   const std::int64_t most = maker.most / 4;
   BandSize size = {1, maker.columns.end - maker.columns.begin};
-  const std::int64_t few_columns = kHasPairs ? 2 * kTileRows : 64;  // pairs see long rows of deep maps
+  const std::int64_t few_columns = kHasPairs || row_count == 1 ? 2 * kTileRows : 64;  // long rows may be of deep maps
   while (!maker.is_direct && size.columns > few_columns && maker.span(1, size.columns, channels) > 2 * most) {
     size.columns = divide_up(size.columns, 2);
   }

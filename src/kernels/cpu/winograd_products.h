@@ -1,6 +1,6 @@
 // Products of transformed tiles with transformed weights, point by point. Where units are pairs, the four points of a
-// row are multiplied at once, seven tiles of them in as many registers as fourteen tiles of one point take with twice
-// the columns, and what leaves the registers is two sums of those points, not four.
+// row are multiplied at once, a few tiles of them in as many registers as fourteen tiles of one point take, and what
+// leaves the registers is two sums of those points, not four.
 #pragma once
 
 #include "kernels/cpu/winograd_tiles.h"

@@ -16,6 +16,16 @@ def note(text):
     print(text, file=sys.stderr, flush=True)
 
 
+def processor():
+    """What the system calls it, with family and model, which tell generations apart where the name does not."""
+    facts = {}
+    with open("/proc/cpuinfo") as listing:
+        for line in listing:
+            key, _, value = line.partition(":")
+            facts.setdefault(key.strip(), value.strip())
+    return f"{facts.get('model name', 'unknown')} (family {facts.get('cpu family', '?')}, model {facts.get('model', '?')})"
+
+
 def run_quietly(command):
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:

@@ -12,8 +12,11 @@ struct ForwardState : KernelState {
   Activation activation = Activation::none;
 };
 
-// Weights that a core's second-level cache does not hold are fetched panel by panel; pairs have to be made.
-inline bool packs(const ConvShape& s) { return kHasPairs || s.taps() * s.group_channels() * s.out_channels * 4 > kMiB; }
+// Weights that a core's second-level cache does not hold beside all else are fetched panel by panel; pairs have to be
+// made.
+inline bool packs(const ConvShape& s) {
+  return kHasPairs || s.taps() * s.group_channels() * s.out_channels * 4 >= kMiB;
+}
 
 inline GatherPlan plan_forward(const KernelQuery& q, const SourceNorm& norm = {}) {
   const ConvShape shape = conv_shape(*q.attributes, q.in[0].shape, q.in[1].shape, q.out[0].shape);

@@ -257,7 +257,9 @@ TEST(Changes, MoveHomesBetweenArenaAndSpillFile) {
   ASSERT_TRUE(result.compiled);
   options.compile.memory = range.smallest;
   const CompileResult smallest = run(options).compile;
-  // With room for all, what a slow processor's steps would hide may wait in the file all the same.
+#if defined(__x86_64__)  // what the longer steps of NEON would hide may wait in the file, with room for all
+  EXPECT_EQ(result.compiled->plans.spill_bytes, 0);
+#endif
   EXPECT_LT(result.compiled->plans.spill_bytes, smallest.compiled->plans.spill_bytes);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }

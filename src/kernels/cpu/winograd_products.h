@@ -105,18 +105,11 @@ void multiply_row(const RowWork& w, Lanes lanes) noexcept {
 // loading takes less time than multiplying.
 constexpr int kRowTiles = 7, kWideRowTiles = 3;
 
-template <int... kCount>
-THIMBLE_INLINE void multiply_wide_row(std::integer_sequence<int, kCount...>, const RowWork& w, std::int64_t tiles) {
-  using Function = void (*)(const RowWork&, AllLanes) noexcept;
-  static constexpr Function kOf[] = {multiply_row<kCount + 1, 2, AllLanes>...};
-  kOf[tiles - 1](w, {});
-}
-
-template <int... kCount>
+template <int kVectors, typename Lanes, int... kCount>
 THIMBLE_INLINE void multiply_row(std::integer_sequence<int, kCount...>, const RowWork& w, std::int64_t tiles,
-                                 FirstLanes lanes) {
-  using Function = void (*)(const RowWork&, FirstLanes) noexcept;
-  static constexpr Function kOf[] = {multiply_row<kCount + 1, 1, FirstLanes>...};
+                                 Lanes lanes) {
+  using Function = void (*)(const RowWork&, Lanes) noexcept;
+  static constexpr Function kOf[] = {multiply_row<kCount + 1, kVectors, Lanes>...};
   kOf[tiles - 1](w, lanes);
 }
 
@@ -138,10 +131,10 @@ inline void multiply_rows(const PointProducts& p, std::int64_t tiles, std::int64
         w.ahead = ahead == nullptr ? reinterpret_cast<const std::byte*>(w.source) : ahead;
         w.ahead_step = ahead == nullptr ? 0 : queue.row;
         if (is_wide) {
-          multiply_wide_row(std::make_integer_sequence<int, kWideRowTiles>{}, w, end - begin);
+          multiply_row<2>(std::make_integer_sequence<int, kWideRowTiles>{}, w, end - begin, AllLanes{});
         } else {
           const FirstLanes lanes = {static_cast<int>(smaller(kLanes, columns - n))};
-          multiply_row(std::make_integer_sequence<int, kRowTiles>{}, w, end - begin, lanes);
+          multiply_row<1>(std::make_integer_sequence<int, kRowTiles>{}, w, end - begin, lanes);
         }
       }
     });

@@ -5,9 +5,10 @@
 
 #include <utility>
 
-#include "kernels/cpu/tile_work.h"
 #if defined(THIMBLE_ISA_AMX_BF16)
 #include "kernels/cpu/tile_matrix.h"
+#else
+#include "kernels/cpu/tile_fetch.h"
 #endif
 
 namespace thimble::kernels::THIMBLE_ISA {
@@ -22,16 +23,6 @@ THIMBLE_INLINE void add_product(Vec (&sum)[kVectors], Unit a, const Vec (&b)[kVe
 #pragma GCC unroll 2
   for (int v = 0; v < kVectors; ++v) sum[v] = multiply_add(wide, b[v], sum[v]);
 }
-
-// Where nothing is known of what is read next, the tile's own first line is fetched, for nothing.
-struct LinesAhead {
-  const std::byte* first;
-  std::int64_t step;
-
-  explicit LinesAhead(const TileWork& t)
-      : first(t.ahead == nullptr ? reinterpret_cast<const std::byte*>(t.a) : t.ahead),
-        step(t.ahead == nullptr ? 0 : t.ahead_step) {}
-};
 
 // Rows of the tile lie side by side in a (a_row = 1): weight gradients, transposed left operands.
 template <int kRows, int kVectors, typename B>
@@ -51,56 +42,50 @@ THIMBLE_INLINE void add_run_of_columns(TileSums<kRows, kVectors>& sums, const Ti
 // base + 2 stride are addresses the processor forms for nothing, and fourteen separate pointers do not fit the
 // registers. Only rows [kBegin, kEnd) of the tile take part.
 template <int kBegin, int kEnd, int kRows, int kVectors, typename B>
-THIMBLE_INLINE void add_run_of_rows(TileSums<kRows, kVectors>& sums, const TileWork& t, const Unit* a, const B* b) {
+THIMBLE_INLINE void add_run_of_rows(TileSums<kRows, kVectors>& sums, const TileWork& t, const Unit* a, const B* b,
+                                    const RowsAhead& ahead) {
   constexpr int kBases = (kRows + 2) / 3;
   const std::int64_t step = t.a_row;
   const Unit* base[kBases];
 #pragma GCC unroll 16
   for (int g = 0; g < kBases; ++g) base[g] = a + 3 * g * step;
-  // One line of the next tile a step: sixteen rows by the end.
-  const LinesAhead lines(t);
-  const std::byte* ahead = lines.first;
+  const LinesAhead source(t);
+  const std::byte* read = source.first;
+  std::int64_t left = t.count;
+  for (int line = 0; left > 0; ++line) {
+    const bool fetches = line < ahead.count, is_short = fetches && ahead.is_short;
+    const std::byte* written = fetches ? ahead.lines[line] : reinterpret_cast<const std::byte*>(&t);  // or for nothing
+    const std::byte* other = is_short ? written + kHalfRows<kRows> * ahead.row : read;
+    const std::int64_t written_step = fetches ? ahead.row : 0, other_step = is_short ? ahead.row : source.step;
+    const std::int64_t count = fetches ? smaller(left, is_short ? kHalfRows<kRows> : kRows) : left;
 #pragma GCC unroll 2
-  for (std::int64_t k = 0; k < t.count; ++k, b += t.b_next, ahead += lines.step) {
-    __builtin_prefetch(ahead, 0, 2);  // to the second cache: the first is full
-    Vec row[kVectors];
-    load_row(row, b, t.last_lanes);
+    for (std::int64_t k = 0; k < count; ++k, b += t.b_next, other += other_step, written += written_step) {
+      __builtin_prefetch(other, 0, 2);  // to the second cache: the first is full
+      __builtin_prefetch(written, 1);
+      Vec row[kVectors];
+      load_row(row, b, t.last_lanes);
 #pragma GCC unroll 16
-    for (int r = kBegin; r < kEnd; ++r) add_product(sums[r], base[r / 3][(r % 3) * step], row);
+      for (int r = kBegin; r < kEnd; ++r) add_product(sums[r], base[r / 3][(r % 3) * step], row);
 #pragma GCC unroll 16
-    for (int g = 0; g < kBases; ++g) {
-      ++base[g];
-      asm("" : "+r"(base[g]));  // keeps the compiler from making a pointer a row after all
+      for (int g = 0; g < kBases; ++g) {
+        ++base[g];
+        asm("" : "+r"(base[g]));  // keeps the compiler from making a pointer a row after all
+      }
     }
+    if (!is_short) read = other;
+    left -= count;
   }
 }
 
 template <int kRows, int kVectors, typename B>
 THIMBLE_INLINE void add_rows(TileSums<kRows, kVectors>& sums, const TileWork& t, std::int64_t inner, const Unit* a,
-                             const B* b) {
+                             const B* b, const RowsAhead& ahead) {
   if (inner == 0 && t.skips_first) {
-    add_run_of_rows<1, kRows>(sums, t, a, b);
+    add_run_of_rows<1, kRows>(sums, t, a, b, ahead);
   } else if (inner + 1 == t.inner && t.skips_last) {
-    add_run_of_rows<0, kRows - 1>(sums, t, a, b);
+    add_run_of_rows<0, kRows - 1>(sums, t, a, b, ahead);
   } else {
-    add_run_of_rows<0, kRows>(sums, t, a, b);
-  }
-}
-
-// What is written in the end, or added to, comes from afar meanwhile. A short sum ends before it does: then what the
-// next tile writes is fetched, which lies behind.
-constexpr std::int64_t kShortSum = 64;
-
-template <int kRows, int kVectors>
-THIMBLE_INLINE void fetch_results(const TileWork& t) {
-  const bool is_narrow = kHasPairs && t.narrow != nullptr;
-  const auto* row = is_narrow ? reinterpret_cast<const std::byte*>(t.narrow) : reinterpret_cast<std::byte*>(t.c);
-  const std::int64_t size = is_narrow ? sizeof(BFloat16) : sizeof(float), step = t.c_row * size;
-  if (t.count * t.inner * t.outer <= kShortSum) row += kRows * step;
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r, row += step) {
-#pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) __builtin_prefetch(row + v * kLanes * size, 1);
+    add_run_of_rows<0, kRows>(sums, t, a, b, ahead);
   }
 }
 
@@ -112,8 +97,10 @@ void tile(const TileWork& t) noexcept {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) sums[r][v] = zero();
   }
-  if (!kColumns || t.adds) fetch_results<kRows, kVectors>(t);
+  if (kColumns && t.adds) fetch_rows<kRows, kVectors>(reinterpret_cast<const std::byte*>(t.c), t.c_row * 4, 4);
   [[maybe_unused]] LinesAhead lines(t);
+  [[maybe_unused]] RowsAhead ahead;
+  if constexpr (!kColumns) ahead.plan<kRows, kVectors>(t);
   for (std::int64_t outer = 0; outer < t.outer; ++outer) {
     for (std::int64_t inner = 0; inner < t.inner; ++inner) {
       const Unit* a = t.a + outer * t.a_outer + inner * t.a_inner;
@@ -122,7 +109,8 @@ void tile(const TileWork& t) noexcept {
         add_run_of_columns<kRows, kVectors>(sums, t, a, b, lines);
         lines.first += t.count * lines.step;
       } else {
-        add_rows<kRows, kVectors>(sums, t, inner, a, b);
+        add_rows<kRows, kVectors>(sums, t, inner, a, b, ahead);
+        ahead.count = 0;
       }
     }
   }

@@ -56,10 +56,57 @@ THIMBLE_INLINE Vec depthwise_sum(const DepthwiseTaps<X, W>& t, const X* x, const
   return sum;
 }
 
-// Outputs [u.begin, u.end) of windows that are kRows x kColumns large and lie inside: results.take(u, sum) has each.
+// The outputs of a row that belong to one phase of the columns, and those of them whose windows lie inside.
+struct DepthwiseRow {
+  Range all, inside;
+  std::int64_t stride = 1, first_source = 0, source_step = 1, source = 0;
+
+  // Of the source, as tap j of output u reads it.
+  bool reads(std::int64_t u, std::int64_t j) const {
+    const std::int64_t position = u * stride + first_source + j * source_step;
+    return position >= 0 && position < source;
+  }
+};
+
+// Windows that overlap share what they read: each output loads one column more and keeps the last two, where registers
+// have room for them. Three outputs at a time, so that nothing moves from one register to another; what is left of them
+// begins at the place that is returned.
+constexpr bool kSlides = kIsa != Isa::avx2;
+
+template <int kRows, typename X, typename W, typename Lanes, typename Results>
+THIMBLE_INLINE std::int64_t slide_windows(const DepthwiseTaps<X, W>& t, const X* x,
+                                          const Vec (&weights)[kRows][kUsualTaps], Range u, Lanes lanes,
+                                          RowAhead<X>& ahead, Results& results) {
+  Vec seen[kUsualTaps][kRows];
+  const auto read = [&](Vec(&column)[kRows], const X* from) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i, from += t.x_row) column[i] = load(from, lanes);
+  };
+  const X* from = x + u.begin * t.x_next;
+  std::int64_t place = u.begin;
+  if (place + kUsualTaps > u.end) return place;
+  for (int j = 0; j + 1 < kUsualTaps; ++j, from += t.x_column) read(seen[j], from);
+  for (; place + kUsualTaps <= u.end; place += kUsualTaps) {
+#pragma GCC unroll 4
+    for (int k = 0; k < kUsualTaps; ++k, from += t.x_column) {
+      read(seen[(k + kUsualTaps - 1) % kUsualTaps], from);
+      Vec sum = zero();
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+        for (int j = 0; j < kUsualTaps; ++j) sum = fma(seen[(k + j) % kUsualTaps][i], weights[i][j], sum);
+      }
+      ahead.step();
+      results.take(place + k, sum);
+    }
+  }
+  return place;
+}
+
+// All outputs of a row, of windows that are kRows x kColumns large: results.take(u, sum) has each.
 template <int kRows, int kColumns, typename X, typename W, typename Lanes, typename Results>
-THIMBLE_INLINE void depthwise_windows(const DepthwiseTaps<X, W>& t, const X* x, const W* w, Range u, Lanes lanes,
-                                      RowAhead<X>& ahead, Results& results) {
+THIMBLE_INLINE void depthwise_windows(const DepthwiseTaps<X, W>& t, const DepthwiseRow& row, const X* x, const W* w,
+                                      Lanes lanes, RowAhead<X>& ahead, Results& results) {
   RowAhead<X> fetched = ahead;  // copies, which stay in registers
   Results own = results;
   Vec weights[kRows][kColumns];
@@ -68,38 +115,55 @@ THIMBLE_INLINE void depthwise_windows(const DepthwiseTaps<X, W>& t, const X* x, 
 #pragma GCC unroll 4
     for (int j = 0; j < kColumns; ++j) weights[i][j] = load(w + i * t.w_row + j * t.w_column, lanes);
   }
-  for (std::int64_t k = u.begin; k < u.end; ++k, x += t.x_next) {
+  const auto take = [&](std::int64_t u, const bool* reads) __attribute__((always_inline)) {
     Vec sum = zero();
-    const X* row = x;
+    const X* from = x + u * t.x_next;
 #pragma GCC unroll 4
-    for (int i = 0; i < kRows; ++i, row += t.x_row) {
+    for (int i = 0; i < kRows; ++i, from += t.x_row) {
 #pragma GCC unroll 4
-      for (int j = 0; j < kColumns; ++j) sum = fma(load(row + j * t.x_column, lanes), weights[i][j], sum);
+      for (int j = 0; j < kColumns; ++j) {
+        if (reads == nullptr || reads[j]) sum = fma(load(from + j * t.x_column, lanes), weights[i][j], sum);
+      }
     }
     fetched.step();
-    own.take(k, sum);
+    own.take(u, sum);
+  };
+  const auto take_border = [&](std::int64_t u) __attribute__((always_inline)) {
+    bool reads[kColumns];
+#pragma GCC unroll 4
+    for (int j = 0; j < kColumns; ++j) reads[j] = row.reads(u, j);
+    take(u, reads);
+  };
+  for (std::int64_t u = row.all.begin; u < row.inside.begin; ++u) take_border(u);
+  std::int64_t inner = row.inside.begin;
+  if constexpr (kColumns == kUsualTaps && kSlides) {
+    if (t.x_next == t.x_column) inner = slide_windows<kRows>(t, x, weights, row.inside, lanes, fetched, own);
   }
+  for (std::int64_t u = inner; u < row.inside.end; ++u) take(u, nullptr);
+  for (std::int64_t u = row.inside.end; u < row.all.end; ++u) take_border(u);
   ahead = fetched;
   results = own;
 }
 
-// The same for windows of any size: those of 3 x 3 taps have 2 x 3 at the borders, and their gradients less where they
-// jump.
+// The same for windows of any size: those of 3 x 3 taps have 2 x 3 at the upper and lower border, and their gradients
+// less where they jump.
 template <typename X, typename W, typename Lanes, typename Results>
-THIMBLE_INLINE void depthwise_inside(const DepthwiseTaps<X, W>& t, const X* x, const W* w, Range u, Lanes lanes,
-                                     RowAhead<X>& ahead, Results& results) {
-  x += u.begin * t.x_next;
+THIMBLE_INLINE void depthwise_row(const DepthwiseTaps<X, W>& t, const DepthwiseRow& row, const X* x, const W* w,
+                                  Lanes lanes, RowAhead<X>& ahead, Results& results) {
   constexpr int kNone = -1;
   switch (t.columns <= kUsualTaps ? t.rows * 4 + t.columns : kNone) {
-    case 3 * 4 + 3: return depthwise_windows<3, 3>(t, x, w, u, lanes, ahead, results);
-    case 2 * 4 + 3: return depthwise_windows<2, 3>(t, x, w, u, lanes, ahead, results);
-    case 2 * 4 + 2: return depthwise_windows<2, 2>(t, x, w, u, lanes, ahead, results);
-    case 2 * 4 + 1: return depthwise_windows<2, 1>(t, x, w, u, lanes, ahead, results);
-    case 1 * 4 + 2: return depthwise_windows<1, 2>(t, x, w, u, lanes, ahead, results);
-    case 1 * 4 + 1: return depthwise_windows<1, 1>(t, x, w, u, lanes, ahead, results);
+    case 3 * 4 + 3: return depthwise_windows<3, 3>(t, row, x, w, lanes, ahead, results);
+    case 2 * 4 + 3: return depthwise_windows<2, 3>(t, row, x, w, lanes, ahead, results);
+    case 2 * 4 + 2: return depthwise_windows<2, 2>(t, row, x, w, lanes, ahead, results);
+    case 2 * 4 + 1: return depthwise_windows<2, 1>(t, row, x, w, lanes, ahead, results);
+    case 1 * 4 + 2: return depthwise_windows<1, 2>(t, row, x, w, lanes, ahead, results);
+    case 1 * 4 + 1: return depthwise_windows<1, 1>(t, row, x, w, lanes, ahead, results);
     default:
-      for (std::int64_t k = u.begin; k < u.end; ++k, x += t.x_next)
-        results.take(k, depthwise_sum(t, x, w, {0, t.columns}, lanes));
+      for (std::int64_t u = row.all.begin; u < row.all.end; ++u) {
+        const Range taps = inside_steps(u * row.stride + row.first_source, row.source_step, row.source, t.columns);
+        results.take(u, depthwise_sum(t, x + u * t.x_next, w, taps, lanes));
+        ahead.step();
+      }
   }
 }
 
@@ -146,19 +210,11 @@ struct DepthwiseGather {
     const std::int64_t most = divide_down(columns.source - 1 - phase.last_source(), columns.stride) + 1;
     const std::int64_t begin = smaller(phase.end, larger(phase.begin, least));
     const Range whole = {begin, larger(begin, smaller(phase.end, most))};
+    const DepthwiseRow outputs = {{phase.begin, phase.end}, whole,         columns.stride, phase.first_source,
+                                  phase.source_step,        columns.source};
     each_vector(0, channels, [&](std::int64_t c, auto lanes) {
-      const X* x = t.x + c;
-      const W* w = t.w + c;
       auto results = open(c, row_place + phase.first_out * channels + c, columns.period * channels, lanes);
-      const auto at_border = [&](std::int64_t u) {
-        const Range taps =
-            inside_steps(u * columns.stride + phase.first_source, phase.source_step, columns.source, phase.taps);
-        results.take(u, depthwise_sum(t, x + u * t.x_next, w, taps, lanes));
-        ahead.step();
-      };
-      for (std::int64_t u = phase.begin; u < whole.begin; ++u) at_border(u);
-      depthwise_inside(t, x, w, whole, lanes, ahead, results);
-      for (std::int64_t u = whole.end; u < phase.end; ++u) at_border(u);
+      depthwise_row(t, outputs, t.x + c, t.w + c, lanes, ahead, results);
       results.close();
     });
   }

@@ -18,7 +18,7 @@ constexpr std::int64_t kLeastPixels = 128;  // where channels are taken fewer at
 constexpr std::int64_t kFewChannels = 8;    // a tile of fewer rows wastes the processor
 // From here on neighbouring pixels lie so far apart that they fall on few sets of the cache and many pages: they are
 // copied close together, this many channels at a time.
-constexpr std::int64_t kManyChannels = 256;
+constexpr std::int64_t kManyChannels = 512;
 constexpr std::int64_t kChunkChannels = 64;
 constexpr std::int64_t kLeastChunk = 16;
 constexpr Bytes kHeldBytes = 256 * kKiB;  // of a thread's copies of x: with the sums, inside the second-level cache
@@ -160,7 +160,8 @@ inline void plan_weight_gradient(WeightPlan& plan, const ConvShape& shape, const
   if (!is_shared_out && !plan.is_direct) plan_turns(plan, updates ? kUpdateSumBytes : kSumBytes / plan.threads());
   maker.set_source(x.dtype, s.group_channels(), s.batch * s.out_height * s.out_width);
   maker.most = larger(maker.most, most_held(operands, plan.threads(), kCopiedBytes));
-  maker.is_direct = !maker.converts(x.dtype, s.group_channels()) && s.channels < kManyChannels && !plan.joins_taps();
+  maker.is_direct =
+      !maker.converts(x.dtype, s.group_channels()) && s.channels * s.stride < kManyChannels && !plan.joins_taps();
   plan.packs_dy = kHasPairs || dy.dtype != DType::f32 || s.out_channels >= kManyChannels;
   plan.chunk = divide_up(s.group_channels(), plan.grid.rows);
   if (!maker.is_direct) plan.chunk = smaller(plan.chunk, kChunkChannels);

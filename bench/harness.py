@@ -49,8 +49,7 @@ def torch_python():
     if not os.path.exists(os.path.join(folder, "complete")):
         note(f"making {folder} with torch=={TORCH}; THIMBLE_TORCH_PYTHON names another Python")
         venv.create(folder, with_pip=True, clear=True)
-        run_quietly([python, "-m", "pip", "install", "--extra-index-url", "https://download.pytorch.org/whl/cpu",
-                     f"torch=={TORCH}+cpu", "numpy"])
+        run_quietly([python, "-m", "pip", "install", f"torch=={TORCH}", "numpy"])
         open(os.path.join(folder, "complete"), "w").close()
     return python
 

@@ -63,6 +63,21 @@ TEST(Stream, LargeResultsOfDepthwiseConvolutionsAreTheSame) {
   expect_same_off_a_line("conv2d_grad_input", {x, w}, window);
 }
 
+// Pieces of whole lines, and such that end in the middle of one.
+TEST(Stream, LargeMapsThatAreJoinedAndCutAreTheSame) {
+  const Type half{DType::f32, {2, 300, 256, 32}}, odd{DType::f32, {2, 300, 256, 33}}, narrow{DType::bf16, kLarge};
+  expect_same_off_a_line("concat", {half, half}, {{"axis", std::int64_t{3}}});
+  expect_same_off_a_line("concat", {half, odd}, {{"axis", std::int64_t{3}}});
+  expect_same_off_a_line("concat", {narrow, narrow}, {{"axis", std::int64_t{-1}}});
+  const Type x{DType::f32, {2, 300, 256, 80}};
+  const auto piece = [](std::int64_t begin, std::int64_t end) {
+    return Attributes{{"axis", std::int64_t{3}}, {"begin", begin}, {"end", end}};
+  };
+  expect_same_off_a_line("slice", {x}, piece(0, 64));
+  expect_same_off_a_line("slice", {x}, piece(3, 67));
+  expect_same_off_a_line("slice", {x}, piece(5, 75));
+}
+
 void expect_reference(std::string_view op, const std::vector<Type>& types, const Attributes& given) {
   const OpCase c = case_of(op, types, given);
   const std::vector<Tensor> in = inputs_of(types), want = run_op(*c.op, c.attributes, in, kTestScalars);

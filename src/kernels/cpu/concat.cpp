@@ -26,16 +26,19 @@ std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
 
 Status run(const KernelState& base, const Call& call) noexcept {
   const auto& state = static_cast<const State&>(base);
+  bool streams = true;
+  for (std::size_t k = 0; k < call.in.size(); ++k) streams = streams && streams_pieces(call.out[0], state.runs[k]);
   const int threads = threads_for(call.out[0].shape.count(), call.threads);
   parallel_for(threads, state.rows, [&](std::int64_t begin, std::int64_t end) {
     auto* to = call.out[0].as<std::byte>() + begin * state.whole_run;
     for (std::int64_t row = begin; row < end; ++row) {
       for (std::size_t k = 0; k < call.in.size(); ++k) {
         const Bytes bytes = state.runs[k];
-        copy_bytes(to, call.in[k].as<const std::byte>() + row * bytes, bytes);
+        move_bytes(to, call.in[k].as<const std::byte>() + row * bytes, bytes, streams);
         to += bytes;
       }
     }
+    if (streams) end_streams();
   });
   return Status::good;
 }

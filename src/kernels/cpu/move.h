@@ -2,7 +2,7 @@
 // of any bit.
 #pragma once
 
-#include "kernels/cpu/support.h"
+#include "kernels/cpu/stream.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
 
@@ -20,6 +20,25 @@ static inline int axis_of(const KernelQuery& q, std::string_view name) {
 
 static inline void copy_bytes(std::byte* to, const std::byte* from, Bytes bytes) {
   std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
+// Whether results made of pieces of so many bytes go past the caches: more than those hold, of whole lines.
+THIMBLE_INLINE bool streams_pieces(const TensorView& results, Bytes piece) {
+  return piece % kLineBytes == 0 &&
+         is_streamed(results.as<const float>(), Type{results.dtype, results.shape}.bytes() / 4, kLanes);
+}
+
+// Whole lines past the caches, where vectors fill them.
+template <typename Line>
+void stream_lines(Line* to, const Line* from, Bytes bytes) {
+  if constexpr (kFillsLine<Line>) {
+    for (Bytes done = 0; done < bytes; done += kLineBytes, to += kLanes, from += kLanes) stream(to, load(from));
+  }
+}
+
+static inline void move_bytes(std::byte* to, const std::byte* from, Bytes bytes, bool streams) {
+  if (!streams) return copy_bytes(to, from, bytes);
+  stream_lines(reinterpret_cast<float*>(to), reinterpret_cast<const float*>(from), bytes);
 }
 
 // One tile of at most kLanes x kLanes elements.

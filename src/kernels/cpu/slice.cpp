@@ -24,10 +24,12 @@ Status run(const KernelState& base, const Call& call) noexcept {
   const auto& state = static_cast<const State&>(base);
   const auto* from = call.in[0].as<const std::byte>() + state.skipped;
   auto* to = call.out[0].as<std::byte>();
+  const bool streams = streams_pieces(call.out[0], state.piece);
   const int threads = threads_for(call.out[0].shape.count(), call.threads);
   parallel_for(threads, state.rows, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row)
-      copy_bytes(to + row * state.piece, from + row * state.whole_run, state.piece);
+      move_bytes(to + row * state.piece, from + row * state.whole_run, state.piece, streams);
+    if (streams) end_streams();
   });
   return Status::good;
 }

@@ -160,7 +160,10 @@ THIMBLE_INLINE void depthwise_row(const DepthwiseTaps<X, W>& t, const DepthwiseR
     case 1 * 4 + 1: return depthwise_windows<1, 1>(t, row, x, w, lanes, ahead, results);
     default:
       for (std::int64_t u = row.all.begin; u < row.all.end; ++u) {
-        const Range taps = inside_steps(u * row.stride + row.first_source, row.source_step, row.source, t.columns);
+        const bool is_inside = u >= row.inside.begin && u < row.inside.end;  // then nothing is to be reckoned
+        const Range taps =
+            is_inside ? Range{0, t.columns}
+                      : inside_steps(u * row.stride + row.first_source, row.source_step, row.source, t.columns);
         results.take(u, depthwise_sum(t, x + u * t.x_next, w, taps, lanes));
         ahead.step();
       }

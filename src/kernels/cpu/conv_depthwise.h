@@ -159,14 +159,15 @@ THIMBLE_INLINE void depthwise_row(const DepthwiseTaps<X, W>& t, const DepthwiseR
     case 1 * 4 + 2: return depthwise_windows<1, 2>(t, row, x, w, lanes, ahead, results);
     case 1 * 4 + 1: return depthwise_windows<1, 1>(t, row, x, w, lanes, ahead, results);
     default:
-      for (std::int64_t u = row.all.begin; u < row.all.end; ++u) {
-        const bool is_inside = u >= row.inside.begin && u < row.inside.end;  // then nothing is to be reckoned
-        const Range taps =
-            is_inside ? Range{0, t.columns}
-                      : inside_steps(u * row.stride + row.first_source, row.source_step, row.source, t.columns);
+      const auto take_border = [&](std::int64_t u) {
+        const Range taps = inside_steps(u * row.stride + row.first_source, row.source_step, row.source, t.columns);
         results.take(u, depthwise_sum(t, x + u * t.x_next, w, taps, lanes));
         ahead.step();
-      }
+      };
+      for (std::int64_t u = row.all.begin; u < row.inside.begin; ++u) take_border(u);
+      for (std::int64_t u = row.inside.begin; u < row.inside.end; ++u)
+        results.take(u, depthwise_sum(t, x + u * t.x_next, w, {0, t.columns}, lanes));
+      for (std::int64_t u = row.inside.end; u < row.all.end; ++u) take_border(u);
   }
 }
 

@@ -18,8 +18,8 @@ struct Roofs {
   Bytes cache_bytes = 0;                               // of the last level; 0: unknown
 };
 
-// With all threads of the target, and no wider vectors than its kernels have. Takes some tenths of a second, and for
-// that time twice the last-level cache or 64 MiB, twice.
+// With all threads of the target, and no wider vectors than its kernels have. Takes about a second, and for that time
+// eight times the last-level cache or 256 MiB, twice, but no more than a quarter of the memory.
 Roofs measure_roofs(const Target& target);
 
 // The better of each of two measurements: what else a machine does only takes away.

@@ -23,8 +23,8 @@ namespace {
 constexpr int kRounds = 8;
 constexpr int kChains = 12;  // independent sums: enough to hide the latency, few enough for sixteen registers
 constexpr std::int64_t kTurns = 1'000'000;
-// An array is this many times as large as the last-level cache: what the cache holds of it is read at the cache's speed,
-// which more than doubled what an array of twice its size seemed to get from memory.
+// An array is this many times as large as the last-level cache: what the cache holds of it is read at the cache's
+// speed, which more than doubled what an array of twice its size seemed to get from memory.
 constexpr Bytes kTimesCache = 8;
 constexpr Bytes kLeastArray = 256 * kMiB;
 constexpr Bytes kShareOfMemory = 8;  // an array is no larger than this part of it

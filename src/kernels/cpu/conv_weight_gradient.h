@@ -98,6 +98,9 @@ inline void add_tap(const WeightPlan& plan, const BandBlock& block, const Band& 
   run_tiles<Unit, true>(t, joins ? s.kernel_width * channels : channels, columns, queues);
 }
 
+// What is fetched for later of x may take so much of a core's cache.
+constexpr Bytes kFetchedBytes = 512 * kKiB;
+
 inline void add_panel(const WeightPart& part, const BandBlock& block, const Band& band, const PanelOfDy& dy,
                       std::int64_t panel, bool adds, std::span<FetchQueue> queues) noexcept {
   const WeightPlan& plan = part.plan;
@@ -137,9 +140,9 @@ inline FetchQueue pixels_to_fetch(const WeightPart& part, const TensorView& map,
           divide_up((channels.end - channels.begin) * width, kLineBytes)};
 }
 
-// Channels that are held at once, and panels of one group.
+// Channels that are held at once, and panels of one group. `ahead` is what is copied next.
 inline void add_channels(const WeightPart& part, BandBlock& block, Range channels, Range panels, BandNorm& norm,
-                         bool adds) noexcept {
+                         bool adds, const FetchQueue& ahead) noexcept {
   const WeightPlan& plan = part.plan;
   Band bands[kMostHeld];
   const auto each_chunk = [&](auto&& body) {
@@ -151,9 +154,7 @@ inline void add_channels(const WeightPart& part, BandBlock& block, Range channel
   each_chunk([&](std::int64_t k) {
     bands[k] = plan.maker.make(part.call.x, block, part.buffer + k * plan.chunk_elements(), norm);
   });
-  // Windows of several taps read x so often that fetching it once shows little.
-  const bool is_pointwise = plan.shape.taps() == 1 && plan.shape.stride == 1;
-  FetchQueue queues[] = {{}, is_pointwise ? pixels_to_fetch(part, part.call.x, block, channels, true) : FetchQueue{}};
+  FetchQueue queues[] = {{}, ahead};
   for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
     const PanelOfDy dy = make_dy(part, block, plan.panel_column(panel), plan.panel_columns(panel));
     const bool is_last = panel + 1 == panels.end;
@@ -168,13 +169,27 @@ inline void add_channels(const WeightPart& part, BandBlock& block, Range channel
 inline void add_block(const WeightPart& part, BandBlock& block, BandNorm& norm, bool adds) noexcept {
   const WeightPlan& plan = part.plan;
   const std::int64_t group_panels = plan.group_panels();
+  // Windows of several taps read x so often that fetching it once shows little.
+  const bool is_pointwise = plan.shape.taps() == 1 && plan.shape.stride == 1;
+  // The same channels of the next block are fetched, or, where those would be gone before it is their turn, the next of
+  // this block.
+  const Bytes wide = (part.channels.end - part.channels.begin) * bytes_of(part.call.x.dtype);
+  const bool keeps_block = plan.block_pixels() * wide <= kFetchedBytes;
   for (std::int64_t first = part.panels.begin; first < part.panels.end;) {
     const std::int64_t group = first / group_panels, end = smaller(part.panels.end, (group + 1) * group_panels);
     const std::int64_t base = group * plan.shape.group_channels();
     const std::int64_t step = plan.held * plan.chunk;
+    const auto held_from = [&](std::int64_t channel) {
+      return Range{base + channel, base + smaller(channel + step, part.channels.end)};
+    };
     for (std::int64_t channel = part.channels.begin; channel < part.channels.end; channel += step) {
-      const Range channels = {base + channel, base + smaller(channel + step, part.channels.end)};
-      add_channels(part, block, channels, {first, end}, norm, adds);
+      FetchQueue ahead;
+      if (is_pointwise) {
+        const bool is_last = channel + step >= part.channels.end, is_next = keeps_block || is_last;
+        const std::int64_t to = keeps_block ? channel : is_last ? part.channels.begin : channel + step;
+        ahead = pixels_to_fetch(part, part.call.x, block, held_from(to), is_next);
+      }
+      add_channels(part, block, held_from(channel), {first, end}, norm, adds, ahead);
     }
     first = end;
   }

@@ -12,7 +12,9 @@ namespace {
 // Every kernel that runs here and serves the case, on one thread and on several.
 void expect_moments(const Type& x, const Type& w, const Attributes& given, const std::vector<Tensor>& in) {
   const OpDef& def = *find_op(op_table(), "conv2d");
-  const OpCase c{&def, {x, w, in[2].type}, complete_attributes(def, given)};
+  std::vector<Type> types = {x, w};
+  if (in.size() == 3) types.push_back(in[2].type);
+  const OpCase c{&def, types, complete_attributes(def, given)};
   const std::vector<Type> out = c.out();
   int tested = 0;
   for (const Kernel* kernel : cpu_kernels()) {
@@ -41,6 +43,18 @@ void expect_moments_with_bias(const Shape& x, const Shape& w, std::int64_t group
   expect_moments(source, weights, attributes, in);
 }
 
+// Without bias and rectifier sums are taken as they are stored, of both signs and of one alone, far from zero.
+void expect_moments_alone(const Shape& x, const Shape& w, std::int64_t groups) {
+  for (const double mean : {0.0, 200.0}) {
+    const Type source{DType::f32, x}, weights{DType::f32, w};
+    const Attributes attributes = {{"padding", w[0] / 2}, {"groups", groups}, {"moments_eps", 1e-5}};
+    std::vector<Tensor> in = {normal_tensor(source, 0, mean), normal_tensor(weights, 1, mean / 100)};
+    expect_moments(source, weights, attributes, in);
+    for (std::int64_t i = 0; i < in[0].count() / x[0]; ++i) in[0].set(i, 0);
+    expect_moments(source, weights, attributes, in);
+  }
+}
+
 TEST(ConvMoments, OfPointwiseConvolutionsAreThoseOfTheirOutput) {
   expect_moments_with_bias({3, 19, 23, 20}, {1, 1, 20, 37}, 1);
 }
@@ -57,6 +71,18 @@ TEST(ConvMoments, OfLongRowsAreThoseOfTheirOutput) {
   expect_moments_with_bias({1, 3, 700, 37}, {3, 3, 1, 37}, 37);
 }
 TEST(ConvMoments, OfTilesAreThoseOfTheirOutput) { expect_moments_with_bias({2, 41, 35, 32}, {3, 3, 32, 48}, 1); }
+
+TEST(ConvMoments, AreGatheredAsResultsAreStored) {
+  expect_moments_alone({3, 19, 23, 20}, {1, 1, 20, 37}, 1);
+  expect_moments_alone({2, 21, 35, 32}, {3, 3, 32, 48}, 1);
+  expect_moments_alone({2, 9, 7, 24}, {3, 3, 12, 40}, 2);
+}
+// Rows so short that several wait for each other, one that fills the sums to the last pixel, and longer ones.
+TEST(ConvMoments, OfDepthwiseRowsOfAnyLengthAreGathered) {
+  for (const std::int64_t width : {1, 7, 50, 64, 127, 128, 129, 300})
+    expect_moments_alone({2, 5, width, 37}, {3, 3, 1, 37}, 37);
+  expect_moments_alone({1, 1, 1, 16}, {3, 3, 1, 16}, 16);
+}
 
 }  // namespace
 }  // namespace thimble::testing

@@ -63,6 +63,21 @@ TEST(Stream, LargeResultsOfDepthwiseConvolutionsAreTheSame) {
   expect_same_off_a_line("conv2d_grad_input", {x, w}, window);
 }
 
+// Tiles of whole vectors are, and such that end in the middle of one are not.
+TEST(Stream, LargeResultsOfConvolutionsAreTheSame) {
+  const Type x{DType::f32, {2, 300, 256, 16}}, w{DType::f32, {1, 1, 16, kLarge[3]}};
+  expect_same_off_a_line("conv2d", {x, w}, {});
+  expect_same_off_a_line("conv2d", {x, w}, {{"moments_eps", 1e-5}});
+  const Type odd{DType::f32, {2, 300, 256, 5}}, uneven{DType::f32, {1, 1, 5, 72}};
+  expect_same_off_a_line("conv2d", {odd, uneven}, {{"moments_eps", 1e-5}});
+  const Type grouped{DType::f32, {1, 1, 8, 80}};  // the second group begins in the middle of a line
+  expect_same_off_a_line("conv2d", {x, grouped}, {{"groups", std::int64_t{2}}, {"moments_eps", 1e-5}});
+  const Type dy{DType::f32, {2, 300, 256, 16}}, back{DType::f32, {1, 1, kLarge[3], 16}};
+  const Attributes size = {{"height", kLarge[1]}, {"width", kLarge[2]}};
+  expect_same_off_a_line("conv2d_grad_input", {dy, back}, size);
+  expect_same_off_a_line("conv2d_grad_input", {dy, back, {DType::f32, kLarge}}, size);
+}
+
 // Pieces of whole lines, and such that end in the middle of one.
 TEST(Stream, LargeMapsThatAreJoinedAndCutAreTheSame) {
   const Type half{DType::f32, {2, 300, 256, 32}}, odd{DType::f32, {2, 300, 256, 33}}, narrow{DType::bf16, kLarge};

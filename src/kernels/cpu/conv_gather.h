@@ -170,6 +170,15 @@ struct GatherCall {
   std::span<const TensorView> norm = {};
 };
 
+// Pointwise: windows multiply for so long that fetching lines meanwhile costs less than waiting for memory to take
+// them. An addend that lies where the result goes is in the caches already.
+inline bool may_stream(const GatherPlan& plan, const GatherCall& what) {
+  const TensorView& out = what.call.out[0];
+  const bool lies_over = what.ending.addend != nullptr && what.ending.addend->data == out.data;
+  return plan.shape.taps() == 1 && out.dtype == DType::f32 && !lies_over &&
+         is_streamed(out.as<const float>(), out.shape.count(), out.shape[3]);
+}
+
 // Panels [panels.begin, panels.end) of the pieces of rows that fall to thread `part` of those that share them.
 // `panel_of` finds the weights.
 template <typename B, typename PanelOf>
@@ -180,6 +189,7 @@ void gather(const GatherPlan& plan, const GatherCall& what, Shares& shares, int 
   BandNorm norm(plan.maker.norm, what.norm, buffer + plan.norm_place());
   const PieceMoments moments(plan.moments, buffer + plan.moments_place());
   if (plan.moments.exists()) work.ending.moments = &moments;
+  work.ending.streams = may_stream(plan, what);
   shares.take(part, [&](Range pieces) {
     for (std::int64_t piece = pieces.begin; piece < pieces.end;) {
       work.block = plan.block_of(piece, pieces.end);
@@ -199,6 +209,7 @@ void gather(const GatherPlan& plan, const GatherCall& what, Shares& shares, int 
       }
     }
   });
+  if (work.ending.streams) end_streams();
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

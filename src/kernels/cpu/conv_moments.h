@@ -44,7 +44,7 @@ class PieceMoments {
   template <typename T>
   void add_rows(const T* y, std::int64_t rows, std::int64_t column, std::int64_t columns) const {
     float* origin = origin_ + column;
-    if (rows_[column] == 0)
+    if (!has_origin(column))
       each_vector(0, columns, [&](std::int64_t c, auto lanes) { store(origin + c, load(y + c, lanes), lanes); });
     each_panel(
         0, rows, columns, 0, [&](const auto& place) __attribute__((always_inline)) {
@@ -56,8 +56,20 @@ class PieceMoments {
   // What deviations of some columns are taken from; `value` if nothing was seen yet.
   template <typename Lanes>
   [[gnu::always_inline]] Vec origin(std::int64_t column, Vec value, Lanes lanes) const {
-    if (rows_[column] == 0) store(origin_ + column, value, lanes);
+    if (!has_origin(column)) store(origin_ + column, value, lanes);
     return load(origin_ + column, lanes);
+  }
+  bool has_origin(std::int64_t column) const { return rows_[column] > 0; }
+  const float* origins(std::int64_t column) const { return origin_ + column; }
+
+  // Sums of columns that have an origin.
+  void add_sums(std::int64_t rows, std::int64_t column, std::int64_t columns, const float* deviations,
+                const float* squares) const {
+    each_vector(0, columns, [&](std::int64_t c, auto lanes) {
+      add_to(first_ + column + c, load(deviations + c, lanes), lanes);
+      add_to(second_ + column + c, load(squares + c, lanes), lanes);
+    });
+    count_rows(rows, column, columns);
   }
   template <typename Lanes>
   [[gnu::always_inline]] void add_sums(std::int64_t rows, std::int64_t column, Vec deviations, Vec squares,

@@ -31,6 +31,7 @@ struct Ending {
   Activation activation = Activation::none;
   const TensorView* addend = nullptr;     // shaped like the output; null: none
   const PieceMoments* moments = nullptr;  // gathered of what is stored; null: none
+  bool streams = false;                   // f32 rows of whole lines go past the caches
 };
 
 // `sums` (rows, kTileColumns) to element `place` of `out`; `column` is the first column's place in the bias.
@@ -77,6 +78,39 @@ THIMBLE_INLINE TileWork tile_of(const TileWork& strip, const StripBorder& border
   return t;
 }
 
+// Sums of the columns of neighbouring tiles, in f32: of few enough rows to stay precise.
+class TileMoments {
+ public:
+  TileMoments(const PieceMoments* all, std::int64_t column, std::int64_t columns)
+      : all_(all), column_(column), columns_(columns) {}
+  ~TileMoments() { close(); }
+
+  // Lets the tile sum up what it stores, unless nothing was stored yet that could be the origin.
+  bool watch(TileWork& t, std::int64_t rows) {
+    if (rows_ + rows > kMostRows) close();
+    if (!all_->has_origin(column_)) return false;
+    if (rows_ == 0) {
+      fill_zero(deviations_, kTileColumns);
+      fill_zero(squares_, kTileColumns);
+      std::memcpy(origin_, all_->origins(column_), static_cast<std::size_t>(columns_) * sizeof(float));
+    }
+    rows_ += rows;
+    t.origin = origin_, t.deviations = deviations_, t.squares = squares_;
+    return true;
+  }
+  void close() {
+    if (rows_ > 0) all_->add_sums(rows_, column_, columns_, deviations_, squares_);
+    rows_ = 0;
+  }
+
+ private:
+  static constexpr std::int64_t kMostRows = 112;
+
+  const PieceMoments* all_;
+  std::int64_t column_, columns_, rows_ = 0;
+  alignas(64) float origin_[kTileColumns] = {}, deviations_[kTileColumns], squares_[kTileColumns];
+};
+
 // All rows of a product of at most kTileColumns columns, to element `first` of `out`, whose rows are `out_row` apart.
 // What `queue` holds is fetched meanwhile.
 template <typename B, bool kColumns>
@@ -87,6 +121,10 @@ void run_tiles_to(const TensorView& out, const Ending& ending, const TileWork& s
   const bool is_plain = ending.bias == nullptr && ending.activation == Activation::none;
   const bool is_direct = is_plain && (kHasPairs || out.dtype == DType::f32);
   const bool is_narrow = is_direct && out.dtype == DType::bf16;
+  const bool may_watch = !kHasPairs && is_direct && ending.moments != nullptr;
+  const bool is_of_lines =
+      ending.streams && column % kLanes == 0 && columns % kLanes == 0;  // groups may begin anywhere
+  TileMoments moments(ending.moments, column, columns);
   for_tiles(rows, most_rows(strip), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t place = first + begin * out_row;
     TileWork t = tile_of(strip, border, begin, end, rows);
@@ -100,8 +138,10 @@ void run_tiles_to(const TensorView& out, const Ending& ending, const TileWork& s
       t.adds = true;
       t.addend = ending.addend->as<const float>() + place;
     }
+    const bool is_watched = may_watch && moments.watch(t, end - begin);
+    t.streams = is_direct && is_of_lines && (is_watched || ending.moments == nullptr);
     run_tile<B, kColumns>(t, end - begin, columns);
-    if (is_direct && ending.moments == nullptr) return;
+    if (is_direct && (is_watched || ending.moments == nullptr)) return;
     with_element(out.dtype, [&](auto element) {
       auto* to = out.as<decltype(element)>();
       if (!is_direct) finish_tile(sums, ending, column, end - begin, columns, to, place, out_row);

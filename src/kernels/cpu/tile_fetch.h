@@ -59,7 +59,9 @@ struct RowsAhead {
     const std::int64_t width = is_narrow ? sizeof(BFloat16) : sizeof(float);
     row = t.c_row * width;
     const std::int64_t first = t.count * t.inner * t.outer <= kShortSum ? kRows * row : 0;
-    if (is_narrow || kRows * kWideLines <= kMostAtOnce || t.count < kHalfRows<kRows> * kWideLines) {
+    if (t.streams) {
+      // Lines that are written whole are never read.
+    } else if (is_narrow || kRows * kWideLines <= kMostAtOnce || t.count < kHalfRows<kRows> * kWideLines) {
       fetch_rows<kRows, kVectors>(results + first, row, width);
     } else {
       add(results + first, kWideLines);

@@ -3,6 +3,7 @@
 // with the reduction k walked in three nested strides.
 #pragma once
 
+#include "kernels/cpu/stream.h"
 #include "kernels/cpu/units.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
@@ -35,6 +36,10 @@ struct TileWork {
   bool skips_first = false, skips_last = false;
   bool adds = false;              // to what c holds; else c is overwritten
   const float* addend = nullptr;  // what is added instead of c, laid out as c is
+  bool streams = false;           // c is written past the caches: whole lines, which nobody reads soon
+  // What is stored is summed up too, a sum a column, by tiles of vectors: deviations from an origin, and their squares.
+  const float* origin = nullptr;  // null: it is not
+  float *deviations = nullptr, *squares = nullptr;
   // Where units are pairs: the sums go here instead, rounded, and this is added before; laid out as c would be.
   BFloat16* narrow = nullptr;
   const BFloat16* narrow_addend = nullptr;
@@ -87,30 +92,72 @@ THIMBLE_INLINE void end_narrow_sums(TileSums<kRows, kVectors>& sums, const TileW
   }
 }
 
+// Rows of finished sums to c, one after the other. Each leaves its registers to the deviations of what it stored: two
+// chains of them, so that additions do not wait for each other.
+template <bool kStreams, bool kWatches, int kRows, int kVectors>
+THIMBLE_INLINE void store_sums(TileSums<kRows, kVectors>& sums, const TileWork& t) {
+  constexpr int kChains = kRows > 1 ? 2 : 1;
+  const std::int64_t step = t.c_row;
+  const int last_lanes = t.last_lanes;
+  float* c = t.c;
+  [[maybe_unused]] Vec origin[kVectors], deviations[kChains][kVectors], squares[kChains][kVectors];
+  if constexpr (kWatches) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) origin[v] = load(t.origin + v * kLanes);
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r, c += step) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      if constexpr (kStreams) {
+        stream(c + v * kLanes, sums[r][v]);
+      } else if (v + 1 < kVectors || last_lanes == kLanes) {  // masked stores are slow on some processors
+        store(c + v * kLanes, sums[r][v]);
+      } else {
+        store_first(c + v * kLanes, sums[r][v], last_lanes);
+      }
+      if constexpr (kWatches) {
+        const Vec distance = sub(sums[r][v], origin[v]);
+        Vec& own = deviations[r % kChains][v];
+        Vec& square = squares[r % kChains][v];
+        own = r < kChains ? distance : add(own, distance);
+        square = r < kChains ? mul(distance, distance) : fma(distance, distance, square);
+      }
+    }
+  }
+  if constexpr (kWatches) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      if constexpr (kChains == 2) {
+        deviations[0][v] = add(deviations[0][v], deviations[1][v]);
+        squares[0][v] = add(squares[0][v], squares[1][v]);
+      }
+      store(t.deviations + v * kLanes, add(load(t.deviations + v * kLanes), deviations[0][v]));
+      store(t.squares + v * kLanes, add(load(t.squares + v * kLanes), squares[0][v]));
+    }
+  }
+}
+
 // Totals of earlier calls are added last: sums of sums lose less than one long sum, and no load delays the start.
 template <int kRows, int kVectors>
 THIMBLE_INLINE void end_sums(TileSums<kRows, kVectors>& sums, const TileWork& t) {
-  const std::int64_t step = t.c_row;
-  const int last_lanes = t.last_lanes;
-  const bool adds = t.adds;
-  float* c = t.c;
-  const float* addend = t.addend == nullptr ? c : t.addend;
+  if (t.adds) {
+    const std::int64_t step = t.c_row;
+    const int last_lanes = t.last_lanes;
+    const float* addend = t.addend == nullptr ? t.c : t.addend;
 #pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r, c += step, addend += step) {
-    if (adds) {
+    for (int r = 0; r < kRows; ++r, addend += step) {
       Vec total[kVectors];
       load_row(total, addend, last_lanes);
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) sums[r][v] = add(total[v], sums[r][v]);
     }
-    if constexpr (kVectors == 2) store(c, sums[r][0]);
-    float* last = c + (kVectors - 1) * kLanes;
-    if (last_lanes == kLanes) {  // masked stores are slow on some processors
-      store(last, sums[r][kVectors - 1]);
-    } else {
-      store_first(last, sums[r][kVectors - 1], last_lanes);
-    }
   }
+  const bool watches = t.origin != nullptr;
+  if constexpr (kFillsLine<float>) {
+    if (t.streams) return watches ? store_sums<true, true>(sums, t) : store_sums<true, false>(sums, t);
+  }
+  watches ? store_sums<false, true>(sums, t) : store_sums<false, false>(sums, t);
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

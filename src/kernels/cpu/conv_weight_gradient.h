@@ -3,7 +3,7 @@
 // ones: threads share out channels and columns of the result and need no partial sums.
 #pragma once
 
-#include "kernels/cpu/conv_depthwise.h"
+#include "kernels/cpu/conv_depthwise_weight.h"
 #include "kernels/cpu/conv_weight_call.h"
 #include "kernels/cpu/conv_weight_plan.h"
 

@@ -47,7 +47,9 @@ std::vector<Example> examples() {
           {{f32({3, 6, 7, 20}), f32({3, 2}), f32({3, 2}), f32({20}), f32({20}), f32({3, 3, 10, 6})},
            {{"groups", 2}, {"padding", 1}, {"norm_groups", 2}, {"norm_activation", "relu6"}}},
           {{f32({3, 6, 7, 20}), f32({20}), f32({20}), f32({20}), f32({20}), f32({3, 3, 20, 33})},
-           {{"padding", 1}, {"norm_activation", "relu"}, {"moments_eps", 1e-5}}}};
+           {{"padding", 1}, {"norm_activation", "relu"}, {"moments_eps", 1e-5}}},
+          {{f32({3, 8, 7, 21}), f32({3, 7}), f32({3, 7}), f32({21}), f32({21}), f32({3, 3, 1, 21})},
+           {{"groups", 21}, {"padding", 1}, {"norm_groups", 7}, {"norm_activation", "relu6"}, {"moments_eps", 1e-5}}}};
 }
 
 }  // namespace

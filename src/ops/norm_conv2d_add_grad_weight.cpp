@@ -48,7 +48,9 @@ std::vector<Example> examples() {
   return {{{f32({3, 3, 3, 5}), f32({2, 5, 4, 3}), f32({3}), f32({3}), f32({3}), f32({3}), f32({2, 5, 4, 5})},
            {{"padding", 1}, {"norm_activation", "relu"}}},
           {{f32({1, 1, 8, 6}), f32({2, 7, 6, 8}), f32({2, 4}), f32({2, 4}), f32({8}), f32({8}), f32({2, 4, 3, 6})},
-           {{"stride", 2}, {"rounding", std::string("stochastic")}, {"key", 7}, {"norm_groups", 4}}}};
+           {{"stride", 2}, {"rounding", std::string("stochastic")}, {"key", 7}, {"norm_groups", 4}}},
+          {{f32({3, 3, 1, 6}), f32({2, 5, 5, 6}), f32({6}), f32({6}), f32({6}), f32({6}), f32({2, 5, 5, 6})},
+           {{"groups", 6}, {"padding", 1}, {"norm_activation", "relu6"}}}};
 }
 
 }  // namespace

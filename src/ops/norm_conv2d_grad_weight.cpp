@@ -39,7 +39,9 @@ std::vector<Example> examples() {
           {{f32({2, 7, 6, 8}), f32({2, 4}), f32({2, 4}), f32({8}), f32({8}), f32({2, 4, 3, 6})},
            {{"stride", 2}, {"kernel_height", 1}, {"kernel_width", 1}, {"norm_groups", 4}}},
           {{f32({2, 6, 7, 20}), f32({20}), f32({20}), f32({20}), f32({20}), f32({2, 6, 7, 6})},
-           {{"groups", 2}, {"padding", 1}, {"kernel_height", 3}, {"kernel_width", 3}, {"norm_activation", "relu6"}}}};
+           {{"groups", 2}, {"padding", 1}, {"kernel_height", 3}, {"kernel_width", 3}, {"norm_activation", "relu6"}}},
+          {{f32({2, 5, 5, 6}), f32({6}), f32({6}), f32({6}), f32({6}), f32({2, 5, 5, 6})},
+           {{"groups", 6}, {"padding", 1}, {"kernel_height", 3}, {"kernel_width", 3}, {"norm_activation", "relu6"}}}};
 }
 
 }  // namespace

@@ -42,7 +42,10 @@ std::vector<Example> examples() {
                                   {{"padding", 1}, {"norm_activation", "relu"}}},
                                  {f32({1, 1, 8, 6}),
                                   {f32({2, 7, 6, 8}), f32({2, 4}), f32({2, 4}), f32({8}), f32({8}), f32({2, 4, 3, 6})},
-                                  {{"stride", 2}, {"norm_groups", 4}}}});
+                                  {{"stride", 2}, {"norm_groups", 4}}},
+                                 {f32({3, 3, 1, 6}),
+                                  {f32({2, 5, 5, 6}), f32({6}), f32({6}), f32({6}), f32({6}), f32({2, 5, 5, 6})},
+                                  {{"groups", 6}, {"padding", 1}, {"norm_activation", "relu6"}}}});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // A convolution, or the gradient of its weights, that reads what a norm made reads the norm's own input and normalises
-// it on the way: the normalised tensor is neither stored nor made again. Cheap beside the products, so all plans do it.
+// it on the way: the normalised tensor is neither stored nor made again. Cheap beside the products, or
+// hidden behind the bytes of a depthwise one, so all plans do it.
 #include "passes/passes.h"
 #include "passes/rewriter.h"
 
@@ -8,25 +9,17 @@ namespace {
 
 struct Reader {
   std::string_view op;
-  std::size_t source;   // operand
-  std::size_t weights;  // operand that is shaped like the weights; none: the output is
+  std::size_t source;  // operand
 };
 
-constexpr std::size_t kNone = 99;
-constexpr Reader kReaders[] = {{"conv2d", 0, 1}, {"conv2d_grad_weight", 0, kNone}, {"conv2d_add_grad_weight", 1, 0}};
-
-// Kernels of depthwise convolutions read their source in place.
-bool is_depthwise(const Graph& graph, const Node& node, const Reader& reader) {
-  const ValueId weights = reader.weights == kNone ? node.outputs[0] : node.inputs[reader.weights];
-  return node.attributes.integer("groups") > 1 && graph.value(weights).type.shape[2] == 1;
-}
+constexpr Reader kReaders[] = {{"conv2d", 0}, {"conv2d_grad_weight", 0}, {"conv2d_add_grad_weight", 1}};
 
 constexpr std::size_t kNormInputs = 5;  // without an addend: a sum is kept, and read as it is
 
 // How a node reads a norm; null if it does not, or may not.
 const Reader* reader_of(const Graph& graph, const Node& node) {
   for (const Reader& reader : kReaders) {
-    if (node.op->name != reader.op || is_depthwise(graph, node, reader)) continue;
+    if (node.op->name != reader.op) continue;
     const NodeId producer = graph.value(node.inputs[reader.source]).producer;
     if (!producer.is_valid()) continue;
     const Node& norm = graph.node(producer);

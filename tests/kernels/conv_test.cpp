@@ -217,6 +217,22 @@ TEST(Conv, AgreesWhereTheSourceIsNormalizedOnTheWay) {
   }
 }
 
+TEST(Conv, AgreesForDepthwiseWhereTheSourceIsNormalizedOnTheWay) {
+  for (const DType dtype : kStored) {
+    for (const std::string activation : {"none", "relu", "relu6"}) {
+      check_normalized({3, 7, 9, 37, 37, 3, 3, 1, 1, 1, 37}, 0, activation, dtype);
+      check_normalized({3, 9, 8, 20, 20, 3, 3, 2, 1, 1, 20}, 4, activation, dtype);
+    }
+    for (std::int64_t width = 1; width <= 9; ++width)
+      check_normalized({2, 3, width, 18, 18, 3, 3, 1, 1, 1, 18}, 3, "relu6", dtype);
+    check_normalized({2, 8, 9, 18, 18, 5, 5, 1, 2, 1, 18}, 0, "relu6", dtype);
+    check_normalized({1, 12, 13, 24, 24, 3, 3, 2, 2, 2, 24}, 2, "relu", dtype);  // a step of two between taps as well
+    check_normalized({1, 13, 11, 4, 4, 3, 3, 2, 1, 3, 4}, 0, "relu", dtype);     // dilation
+    check_normalized({40, 15, 14, 5, 5, 3, 3, 1, 1, 1, 5}, 5, "relu6", dtype);   // threads share out the pixels
+    check_normalized({2, 6, 6, 5, 10, 3, 3, 1, 1, 1, 5}, 0, "relu6", dtype);     // two outputs a channel
+  }
+}
+
 TEST(Conv, AgreesForEveryMixOfTypes) {
   for (const ConvCase& c : {ConvCase{2, 6, 7, 9, 21, 3, 3, 1, 1}, ConvCase{2, 8, 8, 16, 32, 3, 3, 2, 1},
                             ConvCase{2, 5, 5, 6, 17, 1, 1, 2, 0}, ConvCase{1, 5, 6, 8, 38, 3, 3, 1, 1, 1, 2}}) {

@@ -3,8 +3,8 @@
 // channels after the other, the weights of the vector in registers.
 #pragma once
 
-#include "kernels/cpu/activation.h"
 #include "kernels/cpu/conv_moments.h"
+#include "kernels/cpu/conv_norm.h"
 #include "kernels/cpu/conv_shape.h"
 #include "kernels/cpu/stream.h"
 
@@ -44,13 +44,25 @@ struct DepthwiseTaps {
   std::int64_t x_next = 0;  // from one output to the next
 };
 
+// The same for one vector of channels: what is read is normalised first, or left as it is.
+template <typename X, typename W, typename Change>
+struct VectorTaps : DepthwiseTaps<X, W> {
+  Change change;
+
+  template <typename Lanes>
+  [[gnu::always_inline]] Vec read(const X* place, Lanes lanes) const {
+    return change(load(place, lanes));
+  }
+};
+
 // The sum of some taps of a row of taps and of all rows.
-template <typename X, typename W, typename Lanes>
-THIMBLE_INLINE Vec depthwise_sum(const DepthwiseTaps<X, W>& t, const X* x, const W* w, Range columns, Lanes lanes) {
+template <typename X, typename W, typename Change, typename Lanes>
+THIMBLE_INLINE Vec depthwise_sum(const VectorTaps<X, W, Change>& t, const X* x, const W* w, Range columns,
+                                 Lanes lanes) {
   Vec sum = zero();
   for (std::int64_t i = 0; i < t.rows; ++i) {
     for (std::int64_t j = columns.begin; j < columns.end; ++j) {
-      sum = fma(load(x + i * t.x_row + j * t.x_column, lanes), load(w + i * t.w_row + j * t.w_column, lanes), sum);
+      sum = fma(t.read(x + i * t.x_row + j * t.x_column, lanes), load(w + i * t.w_row + j * t.w_column, lanes), sum);
     }
   }
   return sum;
@@ -73,14 +85,14 @@ struct DepthwiseRow {
 // begins at the place that is returned.
 constexpr bool kSlides = kIsa != Isa::avx2;
 
-template <int kRows, typename X, typename W, typename Lanes, typename Results>
-THIMBLE_INLINE std::int64_t slide_windows(const DepthwiseTaps<X, W>& t, const X* x,
+template <int kRows, typename X, typename W, typename Change, typename Lanes, typename Results>
+THIMBLE_INLINE std::int64_t slide_windows(const DepthwiseTaps<X, W>& t, const Change& change, const X* x,
                                           const Vec (&weights)[kRows][kUsualTaps], Range u, Lanes lanes,
                                           RowAhead<X>& ahead, Results& results) {
   Vec seen[kUsualTaps][kRows];
   const auto read = [&](Vec(&column)[kRows], const X* from) __attribute__((always_inline)) {
 #pragma GCC unroll 4
-    for (int i = 0; i < kRows; ++i, from += t.x_row) column[i] = load(from, lanes);
+    for (int i = 0; i < kRows; ++i, from += t.x_row) column[i] = change(load(from, lanes));
   };
   const X* from = x + u.begin * t.x_next;
   std::int64_t place = u.begin;
@@ -104,11 +116,12 @@ THIMBLE_INLINE std::int64_t slide_windows(const DepthwiseTaps<X, W>& t, const X*
 }
 
 // All outputs of a row, of windows that are kRows x kColumns large: results.take(u, sum) has each.
-template <int kRows, int kColumns, typename X, typename W, typename Lanes, typename Results>
-THIMBLE_INLINE void depthwise_windows(const DepthwiseTaps<X, W>& t, const DepthwiseRow& row, const X* x, const W* w,
-                                      Lanes lanes, RowAhead<X>& ahead, Results& results) {
+template <int kRows, int kColumns, typename X, typename W, typename Change, typename Lanes, typename Results>
+THIMBLE_INLINE void depthwise_windows(const VectorTaps<X, W, Change>& t, const DepthwiseRow& row, const X* x,
+                                      const W* w, Lanes lanes, RowAhead<X>& ahead, Results& results) {
   RowAhead<X> fetched = ahead;  // copies, which stay in registers
   Results own = results;
+  const Change change = t.change;
   Vec weights[kRows][kColumns];
 #pragma GCC unroll 4
   for (int i = 0; i < kRows; ++i) {
@@ -122,7 +135,7 @@ THIMBLE_INLINE void depthwise_windows(const DepthwiseTaps<X, W>& t, const Depthw
     for (int i = 0; i < kRows; ++i, from += t.x_row) {
 #pragma GCC unroll 4
       for (int j = 0; j < kColumns; ++j) {
-        if (reads == nullptr || reads[j]) sum = fma(load(from + j * t.x_column, lanes), weights[i][j], sum);
+        if (reads == nullptr || reads[j]) sum = fma(change(load(from + j * t.x_column, lanes)), weights[i][j], sum);
       }
     }
     fetched.step();
@@ -137,7 +150,7 @@ THIMBLE_INLINE void depthwise_windows(const DepthwiseTaps<X, W>& t, const Depthw
   for (std::int64_t u = row.all.begin; u < row.inside.begin; ++u) take_border(u);
   std::int64_t inner = row.inside.begin;
   if constexpr (kColumns == kUsualTaps && kSlides) {
-    if (t.x_next == t.x_column) inner = slide_windows<kRows>(t, x, weights, row.inside, lanes, fetched, own);
+    if (t.x_next == t.x_column) inner = slide_windows<kRows>(t, change, x, weights, row.inside, lanes, fetched, own);
   }
   for (std::int64_t u = inner; u < row.inside.end; ++u) take(u, nullptr);
   for (std::int64_t u = row.inside.end; u < row.all.end; ++u) take_border(u);
@@ -147,8 +160,8 @@ THIMBLE_INLINE void depthwise_windows(const DepthwiseTaps<X, W>& t, const Depthw
 
 // The same for windows of any size: those of 3 x 3 taps have 2 x 3 at the upper and lower border, and their gradients
 // less where they jump.
-template <typename X, typename W, typename Lanes, typename Results>
-THIMBLE_INLINE void depthwise_row(const DepthwiseTaps<X, W>& t, const DepthwiseRow& row, const X* x, const W* w,
+template <typename X, typename W, typename Change, typename Lanes, typename Results>
+THIMBLE_INLINE void depthwise_row(const VectorTaps<X, W, Change>& t, const DepthwiseRow& row, const X* x, const W* w,
                                   Lanes lanes, RowAhead<X>& ahead, Results& results) {
   constexpr int kNone = -1;
   switch (t.columns <= kUsualTaps ? t.rows * 4 + t.columns : kNone) {
@@ -171,6 +184,27 @@ THIMBLE_INLINE void depthwise_row(const DepthwiseTaps<X, W>& t, const DepthwiseR
   }
 }
 
+// A source without a norm; see NormedSource.
+struct PlainSource {
+  void enter(std::int64_t) const {}
+  template <typename Lanes>
+  NoNorm change(std::int64_t, Lanes) const {
+    return {};
+  }
+};
+
+// A source that is normalised as it is read, by a thread's own coefficients.
+struct NormedSource {
+  BandNorm& norm;
+  Range channels;  // that are read
+
+  void enter(std::int64_t image) const { norm.enter(image, channels); }
+  template <typename Lanes>
+  LimitedNorm change(std::int64_t channel, Lanes lanes) const {
+    return norm.limited(channel, lanes);
+  }
+};
+
 struct DepthwiseGather {
   Axis rows, columns;
   std::int64_t channels = 0;
@@ -178,8 +212,9 @@ struct DepthwiseGather {
   // Makes output row `row`, counted over all images: open(channel, first, step, lanes) gives what takes the sums of a
   // vector of channels, take(u, sum) for each, whose result stands at first + u * step, and close() in the end. `next`
   // is where the results of the next row go, if they are fetched.
-  template <typename X, typename W, typename Open>
-  void run(const X* x, const W* w, std::int64_t row, const X* next, Open&& open) const {
+  template <typename X, typename W, typename Source, typename Open>
+  void run(const X* x, const Source& source, const W* w, std::int64_t row, const X* next, Open&& open) const {
+    source.enter(row / rows.out);
     const std::int64_t h = row % rows.out;
     const std::int64_t remainder = (h + rows.padding) % rows.period;
     const AxisPhase phase = phase_of(rows, remainder);
@@ -197,13 +232,13 @@ struct DepthwiseGather {
                              remainder * source_row / rows.period,
                          RowAhead<X>::vectors_for(rows.stride), kLanes / (rows.period * columns.period), next};
     for (std::int64_t p = 0; p < columns.period; ++p)
-      run_phase(taps, phase_of(columns, p), row * columns.out * channels, ahead, open);
+      run_phase(taps, source, phase_of(columns, p), row * columns.out * channels, ahead, open);
   }
 
  private:
-  template <typename X, typename W, typename Open>
-  void run_phase(DepthwiseTaps<X, W> t, const AxisPhase& phase, std::int64_t row_place, RowAhead<X>& ahead,
-                 Open&& open) const {
+  template <typename X, typename W, typename Source, typename Open>
+  void run_phase(DepthwiseTaps<X, W> t, const Source& source, const AxisPhase& phase, std::int64_t row_place,
+                 RowAhead<X>& ahead, Open&& open) const {
     t.columns = phase.taps;
     t.x_column = phase.source_step * channels;
     t.w_column = phase.tap_step * channels;
@@ -218,7 +253,8 @@ struct DepthwiseGather {
                                   phase.source_step,        columns.source};
     each_vector(0, channels, [&](std::int64_t c, auto lanes) {
       auto results = open(c, row_place + phase.first_out * channels + c, columns.period * channels, lanes);
-      depthwise_row(t, outputs, t.x + c, t.w + c, lanes, ahead, results);
+      const VectorTaps<X, W, decltype(source.change(c, lanes))> taps = {t, source.change(c, lanes)};
+      depthwise_row(taps, outputs, t.x + c, t.w + c, lanes, ahead, results);
       results.close();
     });
   }
@@ -254,16 +290,16 @@ struct DepthwiseResults {
 };
 
 // Gathers the rows of the result that fall to a thread.
-template <bool kWatches, typename X, typename W, typename End>
-void run_depthwise_rows(const DepthwiseGather& gather, const Call& call, Shares& shares, int thread,
-                        const PieceMoments& moments, const End& end) noexcept {
+template <bool kWatches, typename X, typename W, typename Source, typename End>
+void run_depthwise_rows(const DepthwiseGather& gather, const Call& call, const Source& source, Shares& shares,
+                        int thread, const PieceMoments& moments, const End& end) noexcept {
   X* out = call.out[0].as<X>();
   const bool lies_over = call.in.size() == 3 && call.in[2].data == call.out[0].data;
   const bool streams = !lies_over && is_streamed(out, call.out[0].shape.count(), gather.channels);
   shares.take(thread, [&](Range rows) {
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       const X* next = streams ? nullptr : out + (row + 1) * gather.columns.out * gather.channels;
-      gather.run(call.in[0].as<const X>(), call.in[1].as<const W>(), row, next,
+      gather.run(call.in[0].as<const X>(), source, call.in[1].as<const W>(), row, next,
                  [&](std::int64_t channel, std::int64_t first, std::int64_t step, auto lanes) {
                    return DepthwiseResults<kWatches, X, decltype(lanes), End>{out,  streams, channel, first,
                                                                               step, lanes,   &end,    &moments};
@@ -273,51 +309,78 @@ void run_depthwise_rows(const DepthwiseGather& gather, const Call& call, Shares&
   if (streams) end_streams();
 }
 
-// `moments` of the result, or none.
-template <bool kMayWatch, typename End>
-void run_depthwise(const DepthwiseGather& gather, std::int64_t batch, const Call& call, const OutMoments& moments,
-                   const End& end) noexcept {
-  const ThreadMoments all = {moments, reinterpret_cast<float*>(call.workspace), moments.elements(), call.threads};
+// `all` are the moments of the result, or none; with_source(thread, body) calls body with what a thread reads from.
+template <bool kMayWatch, typename WithSource, typename End>
+void run_depthwise(const DepthwiseGather& gather, std::int64_t batch, const Call& call, const ThreadMoments& all,
+                   const WithSource& with_source, const End& end) noexcept {
   all.clear();
-  Shares shares(batch * gather.rows.out, call.threads, 1, moments.exists());
+  Shares shares(batch * gather.rows.out, call.threads, 1, all.what.exists());
   parallel(call.threads, [&](int thread, int) {
     const PieceMoments own = all.of(thread);
     with_element(call.in[0].dtype, [&](auto x) {
       with_element(call.in[1].dtype, [&](auto w) {
         using X = decltype(x);
         using W = decltype(w);
-        if constexpr (kMayWatch) {
-          if (moments.exists()) return run_depthwise_rows<true, X, W>(gather, call, shares, thread, own, end);
-        }
-        run_depthwise_rows<false, X, W>(gather, call, shares, thread, own, end);
+        with_source(thread, [&](const auto& source) {
+          if constexpr (kMayWatch) {
+            if (all.what.exists())
+              return run_depthwise_rows<true, X, W>(gather, call, source, shares, thread, own, end);
+          }
+          run_depthwise_rows<false, X, W>(gather, call, source, shares, thread, own, end);
+        });
       });
     });
   });
   all.store_to(call.out);
 }
 
-inline void depthwise_forward(const ConvShape& s, Activation activation, const OutMoments& moments,
-                              const Call& call) noexcept {
-  const TensorView* bias = call.in.size() == 3 ? &call.in[2] : nullptr;
-  const DepthwiseGather gather = {forward_axis(s, s.height, s.out_height, s.kernel_height),
-                                  forward_axis(s, s.width, s.out_width, s.kernel_width), s.channels};
-  run_depthwise<true>(
-      gather, s.batch, call, moments, [&](auto, std::int64_t, std::int64_t channel, auto lanes, Vec sum) {
-        if (bias != nullptr) {
-          with_element(bias->dtype,
-                       [&](auto e) { sum = add(sum, load(bias->as<const decltype(e)>() + channel, lanes)); });
-        }
-        return activate(activation, sum);
-      });
-}
+// A thread's part of the workspace: coefficients of the norm, then moments.
+struct DepthwiseForward {
+  ConvShape shape;
+  Activation activation = Activation::none;
+  SourceNorm norm;
+  OutMoments moments;
+
+  std::int64_t thread_elements() const { return norm.elements() + moments.elements(); }
+
+  // `operands` are those of the norm.
+  template <bool kNormalizes>
+  void run(const Call& call, std::span<const TensorView> operands) const noexcept {
+    const TensorView* bias = call.in.size() == 3 ? &call.in[2] : nullptr;
+    const DepthwiseGather gather = {forward_axis(shape, shape.height, shape.out_height, shape.kernel_height),
+                                    forward_axis(shape, shape.width, shape.out_width, shape.kernel_width),
+                                    shape.channels};
+    auto* buffers = reinterpret_cast<float*>(call.workspace);
+    const ThreadMoments all = {moments, buffers + norm.elements(), thread_elements(), call.threads};
+    const auto with_source = [&](int thread, auto&& body) {
+      if constexpr (kNormalizes) {
+        BandNorm own(norm, operands, buffers + thread * thread_elements());
+        body(NormedSource{own, {0, shape.channels}});
+      } else {
+        body(PlainSource{});
+      }
+    };
+    run_depthwise<true>(gather, shape.batch, call, all, with_source,
+                        [&](auto, std::int64_t, std::int64_t channel, auto lanes, Vec sum) {
+                          if (bias != nullptr) {
+                            with_element(bias->dtype, [&](auto e) {
+                              sum = add(sum, load(bias->as<const decltype(e)>() + channel, lanes));
+                            });
+                          }
+                          return activate(activation, sum);
+                        });
+  }
+};
 
 inline void depthwise_grad_input(const ConvShape& s, const Call& call) noexcept {
   const TensorView* addend = call.in.size() == 3 ? &call.in[2] : nullptr;
   const DepthwiseGather gather = {backward_axis(s, s.out_height, s.height, s.kernel_height),
                                   backward_axis(s, s.out_width, s.width, s.kernel_width), s.channels};
-  run_depthwise<false>(gather, s.batch, call, {}, [&](auto y, std::int64_t place, std::int64_t, auto lanes, Vec sum) {
-    return addend == nullptr ? sum : add(load(addend->as<const decltype(y)>() + place, lanes), sum);
-  });
+  run_depthwise<false>(
+      gather, s.batch, call, {}, [](int, auto&& body) { body(PlainSource{}); },
+      [&](auto y, std::int64_t place, std::int64_t, auto lanes, Vec sum) {
+        return addend == nullptr ? sum : add(load(addend->as<const decltype(y)>() + place, lanes), sum);
+      });
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

@@ -32,8 +32,12 @@ inline std::unique_ptr<KernelState> prepare_forward(const KernelQuery& q, const 
   return state;
 }
 
+inline DepthwiseForward depthwise_forward(const GatherPlan& plan, Activation activation = Activation::none) {
+  return {plan.shape, activation, plan.maker.norm, plan.moments};
+}
+
 inline Bytes forward_workspace(const GatherPlan& plan, int threads) {
-  if (plan.shape.is_depthwise()) return threads * plan.moments.elements() * 4;
+  if (plan.shape.is_depthwise()) return threads * depthwise_forward(plan).thread_elements() * 4;
   return packs(plan.shape) ? carve_packed(plan, threads, nullptr).bytes : threads * plan.buffer_elements() * 4;
 }
 
@@ -60,14 +64,14 @@ void run_gather(const GatherPlan& plan, const GatherCall& what) noexcept {
 }
 
 // `norm` are the statistics and parameters of the source's norm, if it has one.
-inline Status run_forward(const KernelState& kernel_state, const Call& call,
-                          std::span<const TensorView> norm = {}) noexcept {
+template <bool kNormalizes>
+Status run_forward(const KernelState& kernel_state, const Call& call, std::span<const TensorView> norm = {}) noexcept {
   const auto& state = static_cast<const ForwardState&>(kernel_state);
   const ConvShape& shape = state.plan.shape;
   const GatherCall what = {
       call, {.bias = call.in.size() == 3 ? &call.in[2] : nullptr, .activation = state.activation}, norm};
   if (shape.is_depthwise()) {
-    depthwise_forward(shape, state.activation, state.plan.moments, call);
+    depthwise_forward(state.plan, state.activation).run<kNormalizes>(call, norm);
   } else if (packs(shape)) {
     gather_packed(state.plan, what);
   } else {

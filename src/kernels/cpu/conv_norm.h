@@ -47,6 +47,21 @@ struct NormVectors {
   }
 };
 
+// What the norm makes of a vector of channels, its activation as limits: large loops are compiled once, not for each.
+struct LimitedNorm {
+  NormVectors norm;
+  Vec low, high;
+
+  [[gnu::always_inline]] Vec operator()(Vec x) const {
+    return min(high, max(low, fma(sub(x, norm.mean), norm.scale, norm.beta)));  // NaN passes
+  }
+};
+
+// What is read as it is.
+struct NoNorm {
+  [[gnu::always_inline]] Vec operator()(Vec x) const { return x; }
+};
+
 // One thread's coefficients; where statistics are a sample's own, they are made anew for every image.
 class BandNorm {
  public:
@@ -56,14 +71,16 @@ class BandNorm {
 
   bool exists() const { return norm_.exists; }
 
-  void enter(std::int64_t image) {
+  void enter(std::int64_t image) { enter(image, {0, norm_.channels}); }
+  // For one that reads some channels alone: others of the scratch may be another thread's.
+  void enter(std::int64_t image, Range channels) {
     const std::int64_t wanted = norm_.groups == 0 ? 0 : image;
     if (!norm_.exists || wanted == entered_) return;
     entered_ = wanted;
     const std::int64_t run = norm_.groups == 0 ? 1 : norm_.channels / norm_.groups, first = wanted * norm_.groups;
     const float *mean = operands_[0].as<const float>() + first, *rstd = operands_[1].as<const float>() + first;
     const float *gamma = operands_[2].as<const float>(), *beta = operands_[3].as<const float>();
-    for (std::int64_t c = 0; c < norm_.channels; ++c) {
+    for (std::int64_t c = channels.begin; c < channels.end; ++c) {
       mean_[c] = mean[c / run];
       scale_[c] = rstd[c / run] * gamma[c];
       beta_[c] = beta[c];
@@ -73,6 +90,13 @@ class BandNorm {
   template <typename Lanes>
   [[gnu::always_inline]] NormVectors vectors(std::int64_t channel, Lanes lanes) const {
     return {load(mean_ + channel, lanes), load(scale_ + channel, lanes), load(beta_ + channel, lanes)};
+  }
+  template <typename Lanes>
+  [[gnu::always_inline]] LimitedNorm limited(std::int64_t channel, Lanes lanes) const {
+    constexpr float kNone = std::numeric_limits<float>::infinity();
+    const Activation activation = norm_.activation;
+    return {vectors(channel, lanes), broadcast(activation == Activation::none ? -kNone : 0),
+            broadcast(activation == Activation::relu6 ? 6 : kNone)};
   }
   Activation activation() const { return norm_.activation; }
 
@@ -125,13 +149,26 @@ inline std::string refuse_source(const KernelQuery& q, const Type& source, const
   return refuse_unstored(q);
 }
 
-// Operand `first` is a source with a norm, read by a convolution with such weights.
-inline std::string refuse_norm_source(const KernelQuery& q, std::size_t first, const Type& weights) {
-  if (weights.shape[2] == 1 && q.attributes->integer("groups") > 1) return "copies no bands of depthwise convolutions";
+// The same for a forward convolution. Depthwise there are no pairs to multiply, but results to round: the pace is wrong
+// then, but it is bytes that count.
+inline std::string refuse_forward(const KernelQuery& q, const Type& weights) {
+  const bool is_depthwise = weights.shape[2] == 1 && weights.shape[3] == q.attributes->integer("groups");
+  if (kRoundsAtOnce && is_depthwise && q.in[0].dtype == DType::bf16) return refuse_unstored(q);
+  return refuse_source(q, q.in[0], weights);
+}
+
+// Operand `first` is a source with a norm.
+inline std::string refuse_norm(const KernelQuery& q, std::size_t first) {
   for (std::size_t i = first + 1; i <= first + kNormOperands; ++i) {
     if (q.in[i].dtype != DType::f32) return "serves f32 statistics and parameters only";
   }
-  return refuse_source(q, q.in[first], weights);
+  return {};
+}
+
+// Such a source is read by a convolution with such weights.
+inline std::string refuse_norm_source(const KernelQuery& q, std::size_t first, const Type& weights) {
+  std::string reason = refuse_norm(q, first);
+  return reason.empty() ? refuse_source(q, q.in[first], weights) : reason;
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

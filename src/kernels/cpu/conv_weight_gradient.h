@@ -285,7 +285,19 @@ inline void run_products(const WeightPlan& plan, const WeightCall& call) noexcep
 
 inline void run_depthwise_products(const WeightPlan& plan, const WeightCall& call) noexcept {
   const WeightWork work = carve_weight_work(plan, call.workspace);
-  sum_depthwise_weights(plan.shape, call.x, call.dy, plan.pixel_parts, plan.sum_elements(), call.threads, work.sums);
+  const auto sum_with = [&](const auto& with_source) {
+    sum_depthwise_weights(plan.shape, call.x, call.dy, plan.pixel_parts, plan.sum_elements(), call.threads, with_source,
+                          work.sums);
+  };
+  const SourceNorm& norm = plan.maker.norm;
+  if (norm.exists) {
+    sum_with([&](int part, Range channels, auto&& body) {
+      BandNorm own(norm, call.norm, work.buffers + part * norm.elements());
+      body(NormedSource{own, channels});
+    });
+  } else {
+    sum_with([](int, Range, auto&& body) { body(PlainSource{}); });
+  }
   parallel_for(call.threads, plan.shape.taps(), [&](std::int64_t begin, std::int64_t end) {
     finish(plan, call, work.sums, {{0, 1}, {0, plan.panel_count()}}, {begin, end});
   });

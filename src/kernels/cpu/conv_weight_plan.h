@@ -75,6 +75,11 @@ struct WeightPlan : KernelState {
   std::int64_t copied_elements() const { return x_elements() + dy_elements(); }
   std::int64_t thread_elements() const { return round_up(copied_elements(), 16) + maker.norm.elements(); }
 
+  // Depthwise nothing is copied, and threads that share out the channels of a part share its coefficients.
+  std::int64_t buffer_elements() const {
+    return shape.is_depthwise() ? pixel_parts * maker.norm.elements() : threads() * thread_elements();
+  }
+
   // With few channels a tile takes the taps of a kernel row together: they lie side by side in a band that is padded.
   bool joins_taps() const {
     return shape.group_channels() < kFewChannels && shape.dilation == 1 && shape.kernel_width > 1 && grid.rows == 1;
@@ -178,7 +183,7 @@ inline void plan_weight_gradient(WeightPlan& plan, const ConvShape& shape, const
 
 struct WeightWork {
   float* sums = nullptr;     // (sum_sets, sum_rows, sum_columns)
-  float* buffers = nullptr;  // (threads, thread_elements); depthwise nothing is copied
+  float* buffers = nullptr;  // (threads, thread_elements); depthwise (pixel_parts, coefficients of the norm)
   Bytes bytes = 0;
 };
 
@@ -186,7 +191,7 @@ inline WeightWork carve_weight_work(const WeightPlan& plan, std::byte* base) {
   Carver carver(base);
   WeightWork work;
   work.sums = carver.take<float>(plan.sum_sets() * plan.sum_elements());
-  work.buffers = carver.take<float>(plan.shape.is_depthwise() ? 0 : plan.threads() * plan.thread_elements());
+  work.buffers = carver.take<float>(plan.buffer_elements());
   work.bytes = carver.used();
   return work;
 }

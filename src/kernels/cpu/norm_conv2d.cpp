@@ -1,10 +1,13 @@
-// Convolution of a tensor that is normalised while its bands are copied.
+// Convolution of a tensor that is normalised on the way.
 #include "kernels/cpu/conv_forward.h"
 
 namespace thimble::kernels::THIMBLE_ISA::norm_conv2d_kernel {
 namespace {
 
-std::string refuse(const KernelQuery& q) { return refuse_norm_source(q, 0, q.in[5]); }
+std::string refuse(const KernelQuery& q) {
+  std::string reason = refuse_norm(q, 0);
+  return reason.empty() ? refuse_forward(q, q.in[5]) : reason;
+}
 
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   const PlainOperands<Type> plain(q.in, 0);
@@ -21,7 +24,7 @@ Status run(const KernelState& state, const Call& call) noexcept {
   const PlainOperands<TensorView> operands(call.in, 0);
   Call plain = call;
   plain.in = operands.span();
-  return run_forward(state, plain, call.in.subspan(1, kNormOperands));
+  return run_forward<true>(state, plain, call.in.subspan(1, kNormOperands));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Gradient of the weights of a convolution whose source is normalised while its bands are copied, added to a running
+// Gradient of the weights of a convolution whose source is normalised on the way, added to a running
 // total.
 #include "kernels/cpu/conv_weight_kernel.h"
 

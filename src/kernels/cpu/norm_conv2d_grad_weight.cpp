@@ -1,4 +1,4 @@
-// Gradient of the weights of a convolution whose source is normalised while its bands are copied.
+// Gradient of the weights of a convolution whose source is normalised on the way.
 #include "kernels/cpu/conv_weight_kernel.h"
 
 namespace thimble::kernels::THIMBLE_ISA::norm_conv2d_grad_weight_kernel {

@@ -1,4 +1,4 @@
-// Updates the weights of a convolution, whose source is normalised while its bands are copied, by their gradient.
+// Updates the weights of a convolution, whose source is normalised on the way, by their gradient.
 #include "kernels/cpu/conv_weight_kernel.h"
 
 namespace thimble::kernels::THIMBLE_ISA::norm_conv2d_update_weight_kernel {

@@ -1,5 +1,5 @@
-// What a convolution may do to its source while it copies a band of it: norm and rectifier by given statistics, so that
-// the normalised tensor is never stored. The arithmetic is that of 'normalize'.
+// What a convolution may do to its source while it copies a band of it, or, depthwise, loads it: norm and rectifier by
+// given statistics, so that the normalised tensor is never stored. The arithmetic is that of 'normalize'.
 #pragma once
 
 #include "kernels/cpu/activation.h"

@@ -143,9 +143,9 @@ void gather_phase(GatherWork& work, const GatherPanel& panel, const AxisPhase& r
     const std::int64_t out_height = rows.first_out + row_axis.period * i;
     const std::int64_t out_width = columns.first_out + column_axis.period * v.begin;
     const std::int64_t pixel = (work.block.first_image * row_axis.out + out_height) * column_axis.out + out_width;
-    run_tiles_to<B, false>(work.call.out[0], work.ending, t, border, v.end - v.begin, panel.column, panel.columns,
-                           pixel * plan.out_channels + panel.column, column_axis.period * plan.out_channels,
-                           &work.ahead);
+    run_tiles_to<B, false, !kHasPairs>(work.call.out[0], work.ending, t, border, v.end - v.begin, panel.column,
+                                       panel.columns, pixel * plan.out_channels + panel.column,
+                                       column_axis.period * plan.out_channels, &work.ahead);
   }
 }
 

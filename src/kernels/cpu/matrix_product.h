@@ -56,9 +56,9 @@ void product_tile(const Product& p, TileWork& t, Range rows, std::int64_t column
   }
   const std::int64_t out = rows.begin * plan.columns + column;
   if (plan.transpose_a) {
-    run_tiles_to<B, true>(p.call.out[0], p.ending, t, {}, count, column, columns, out, plan.columns);
+    run_tiles_to<B, true, false>(p.call.out[0], p.ending, t, {}, count, column, columns, out, plan.columns);
   } else {
-    run_tiles_to<B, false>(p.call.out[0], p.ending, t, {}, count, column, columns, out, plan.columns);
+    run_tiles_to<B, false, false>(p.call.out[0], p.ending, t, {}, count, column, columns, out, plan.columns);
   }
 }
 

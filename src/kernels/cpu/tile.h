@@ -89,7 +89,7 @@ THIMBLE_INLINE void add_rows(TileSums<kRows, kVectors>& sums, const TileWork& t,
   }
 }
 
-template <int kRows, int kVectors, typename B, bool kColumns>
+template <int kRows, int kVectors, typename B, bool kColumns, bool kApart>
 void tile(const TileWork& t) noexcept {
   TileSums<kRows, kVectors> sums;
 #pragma GCC unroll 16
@@ -100,7 +100,7 @@ void tile(const TileWork& t) noexcept {
   if (kColumns && t.adds) fetch_rows<kRows, kVectors>(reinterpret_cast<const std::byte*>(t.c), t.c_row * 4, 4);
   [[maybe_unused]] LinesAhead lines(t);
   [[maybe_unused]] RowsAhead ahead;
-  if constexpr (!kColumns) ahead.plan<kRows, kVectors>(t);
+  if constexpr (!kColumns) ahead.plan<kRows, kVectors, kApart>(t);
   for (std::int64_t outer = 0; outer < t.outer; ++outer) {
     for (std::int64_t inner = 0; inner < t.inner; ++inner) {
       const Unit* a = t.a + outer * t.a_outer + inner * t.a_inner;
@@ -121,21 +121,22 @@ void tile(const TileWork& t) noexcept {
   if constexpr (kHasPairs) {
     if (t.narrow != nullptr) return end_narrow_sums(sums, t);
   }
-  end_sums(sums, t);
+  end_sums<kApart>(sums, t);
 }
 
-template <typename B, bool kColumns, int... kRow>
+template <typename B, bool kColumns, bool kApart, int... kRow>
 TileFunction find_tile(std::integer_sequence<int, kRow...>, std::int64_t rows, std::int64_t columns) {
-  static constexpr TileFunction kNarrow[] = {tile<kRow + 1, 1, B, kColumns>...};
-  static constexpr TileFunction kWide[] = {tile<kRow + 1, 2, B, kColumns>...};
+  static constexpr TileFunction kNarrow[] = {tile<kRow + 1, 1, B, kColumns, kApart>...};
+  static constexpr TileFunction kWide[] = {tile<kRow + 1, 2, B, kColumns, kApart>...};
   return (columns > kLanes ? kWide : kNarrow)[rows - 1];
 }
 
-// One piece of at most kTileRows x kTileColumns. kColumns says that a_row is 1, else a_next is.
-template <typename B, bool kColumns>
+// One piece of at most kTileRows x kTileColumns. kColumns says that a_row is 1, else a_next is; kApart that it ends
+// apart.
+template <typename B, bool kColumns, bool kApart = false>
 THIMBLE_INLINE void run_tile(TileWork& t, std::int64_t rows, std::int64_t columns) {
   t.last_lanes = static_cast<int>(columns > kLanes ? columns - kLanes : columns);
-  find_tile<B, kColumns>(std::make_integer_sequence<int, kTileRows>{}, rows, columns)(t);
+  find_tile<B, kColumns, kApart>(std::make_integer_sequence<int, kTileRows>{}, rows, columns)(t);
 }
 
 // Vector registers are nobody's to let go of.
@@ -180,9 +181,10 @@ struct FetchQueue {
   }
 };
 
-// All rows x columns of a product that goes straight to c, f32. Columns at most kTileColumns.
+// All rows x columns of a product that goes straight to c, f32. Columns at most kTileColumns. The work is left as it
+// was: a copy would wait for what was just written to it, longer than a short tile takes.
 template <typename B, bool kColumns>
-void run_tiles(TileWork t, std::int64_t rows, std::int64_t columns, std::span<FetchQueue> queues = {}) noexcept {
+void run_tiles(TileWork& t, std::int64_t rows, std::int64_t columns, std::span<FetchQueue> queues = {}) noexcept {
   const Unit* a = t.a;
   float* c = t.c;
   for_tiles(rows, most_rows(t), [&](std::int64_t begin, std::int64_t end) {
@@ -196,6 +198,8 @@ void run_tiles(TileWork t, std::int64_t rows, std::int64_t columns, std::span<Fe
     }
     run_tile<B, kColumns>(t, end - begin, columns);
   });
+  t.a = a;
+  t.c = c;
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

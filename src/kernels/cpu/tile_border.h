@@ -60,23 +60,41 @@ struct StripBorder {
   bool skips_first = false, skips_last = false;
 };
 
-// Part of a strip: rows [begin, end) of `rows`.
-THIMBLE_INLINE TileWork tile_of(const TileWork& strip, const StripBorder& border, std::int64_t begin, std::int64_t end,
-                                std::int64_t rows) {
-  TileWork t = strip;
-  t.a += begin * t.a_row;
-  t.skips_first = border.skips_first && begin == 0;
-  t.skips_last = border.skips_last && end == rows;
-  const bool is_whole = !kHasMatrices || t.count % kLanes == 0;  // where runs end shows in a sum
-  if (t.a_next == 1 && t.a_inner == t.count && !t.skips_first && !t.skips_last &&
-      is_whole) {  // inner steps lie side by side: one long run
-    t.count *= t.inner;
-    t.inner = 1;
+// A strip of tile rows that makes way for one tile after the other and comes back in the end: copies of it would wait
+// for what was just written to it.
+class Strip {
+ public:
+  Strip(TileWork& t, const StripBorder& border, std::int64_t rows)
+      : t_(t), border_(border), rows_(rows), a_(t.a), count_(t.count), inner_(t.inner), ahead_(t.ahead) {}
+  ~Strip() { restore(); }
+  Strip(const Strip&) = delete;
+  Strip& operator=(const Strip&) = delete;
+
+  [[gnu::always_inline]] void take(std::int64_t begin, std::int64_t end) {
+    restore();
+    t_.a += begin * t_.a_row;
+    t_.skips_first = border_.skips_first && begin == 0;
+    t_.skips_last = border_.skips_last && end == rows_;
+    const bool is_whole = !kHasMatrices || t_.count % kLanes == 0;  // where runs end shows in a sum
+    if (t_.a_next == 1 && t_.a_inner == t_.count && !t_.skips_first && !t_.skips_last &&
+        is_whole) {  // inner steps lie side by side: one long run
+      t_.count *= t_.inner;
+      t_.inner = 1;
+    }
+    if (t_.outer * t_.inner == 1 && t_.a_row == t_.count)
+      t_.ahead = reinterpret_cast<const std::byte*>(t_.a + (end - begin) * t_.a_row);
   }
-  if (t.outer * t.inner == 1 && t.a_row == t.count)
-    t.ahead = reinterpret_cast<const std::byte*>(t.a + (end - begin) * t.a_row);
-  return t;
-}
+
+ private:
+  [[gnu::always_inline]] void restore() { t_.a = a_, t_.count = count_, t_.inner = inner_, t_.ahead = ahead_; }
+
+  TileWork& t_;
+  StripBorder border_;
+  std::int64_t rows_;
+  const Unit* a_;
+  std::int64_t count_, inner_;
+  const std::byte* ahead_;
+};
 
 // Sums of the columns of neighbouring tiles, in f32: of few enough rows to stay precise.
 class TileMoments {
@@ -88,8 +106,10 @@ class TileMoments {
   // Lets the tile sum up what it stores, unless nothing was stored yet that could be the origin.
   bool watch(TileWork& t, std::int64_t rows) {
     if (rows_ + rows > kMostRows) close();
+    t.origin = nullptr;
     if (!all_->has_origin(column_)) return false;
     if (rows_ == 0) {
+      fill_zero(origin_, kTileColumns);
       fill_zero(deviations_, kTileColumns);
       fill_zero(squares_, kTileColumns);
       std::memcpy(origin_, all_->origins(column_), static_cast<std::size_t>(columns_) * sizeof(float));
@@ -108,13 +128,13 @@ class TileMoments {
 
   const PieceMoments* all_;
   std::int64_t column_, columns_, rows_ = 0;
-  alignas(64) float origin_[kTileColumns] = {}, deviations_[kTileColumns], squares_[kTileColumns];
+  alignas(64) float origin_[kTileColumns], deviations_[kTileColumns], squares_[kTileColumns];
 };
 
 // All rows of a product of at most kTileColumns columns, to element `first` of `out`, whose rows are `out_row` apart.
-// What `queue` holds is fetched meanwhile.
-template <typename B, bool kColumns>
-void run_tiles_to(const TensorView& out, const Ending& ending, const TileWork& strip, const StripBorder& border,
+// What `queue` holds is fetched meanwhile. Without kMayEndApart nothing is streamed and no moments are gathered.
+template <typename B, bool kColumns, bool kMayEndApart>
+void run_tiles_to(const TensorView& out, const Ending& ending, TileWork& t, const StripBorder& border,
                   std::int64_t rows, std::int64_t column, std::int64_t columns, std::int64_t first,
                   std::int64_t out_row, FetchQueue* queue = nullptr) noexcept {
   alignas(64) float sums[kTileRows * kTileColumns];
@@ -125,9 +145,10 @@ void run_tiles_to(const TensorView& out, const Ending& ending, const TileWork& s
   const bool is_of_lines =
       ending.streams && column % kLanes == 0 && columns % kLanes == 0;  // groups may begin anywhere
   TileMoments moments(ending.moments, column, columns);
-  for_tiles(rows, most_rows(strip), [&](std::int64_t begin, std::int64_t end) {
+  Strip strip(t, border, rows);
+  for_tiles(rows, most_rows(t), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t place = first + begin * out_row;
-    TileWork t = tile_of(strip, border, begin, end, rows);
+    strip.take(begin, end);
     if (const std::byte* ahead = queue == nullptr ? nullptr : queue->take(t.count); ahead != nullptr) t.ahead = ahead;
     t.c = is_direct ? out.as<float>() + place : sums;
     t.c_row = is_direct ? out_row : kTileColumns;
@@ -140,7 +161,12 @@ void run_tiles_to(const TensorView& out, const Ending& ending, const TileWork& s
     }
     const bool is_watched = may_watch && moments.watch(t, end - begin);
     t.streams = is_direct && is_of_lines && (is_watched || ending.moments == nullptr);
-    run_tile<B, kColumns>(t, end - begin, columns);
+    if constexpr (kMayEndApart) {
+      t.ends_apart() ? run_tile<B, kColumns, true>(t, end - begin, columns)
+                     : run_tile<B, kColumns>(t, end - begin, columns);
+    } else {
+      run_tile<B, kColumns>(t, end - begin, columns);
+    }
     if (is_direct && (is_watched || ending.moments == nullptr)) return;
     with_element(out.dtype, [&](auto element) {
       auto* to = out.as<decltype(element)>();

@@ -48,7 +48,7 @@ struct RowsAhead {
   }
 
   // Few enough results are fetched at once, and those for which there are too few steps.
-  template <int kRows, int kVectors>
+  template <int kRows, int kVectors, bool kApart>
   [[gnu::always_inline]] void plan(const TileWork& t) {
     constexpr int kWideLines = (kVectors * kLanes * 4 + kLineBytes - 1) / kLineBytes;
     const bool is_narrow = kHasPairs && t.narrow != nullptr;
@@ -59,7 +59,7 @@ struct RowsAhead {
     const std::int64_t width = is_narrow ? sizeof(BFloat16) : sizeof(float);
     row = t.c_row * width;
     const std::int64_t first = t.count * t.inner * t.outer <= kShortSum ? kRows * row : 0;
-    if (t.streams) {
+    if (kApart && t.streams) {
       // Lines that are written whole are never read.
     } else if (is_narrow || kRows * kWideLines <= kMostAtOnce || t.count < kHalfRows<kRows> * kWideLines) {
       fetch_rows<kRows, kVectors>(results + first, row, width);

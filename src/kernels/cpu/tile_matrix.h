@@ -198,7 +198,7 @@ THIMBLE_INLINE void end_rows(const MatrixSums& sums, TileWork t, int rows) {
     if (t.narrow != nullptr) {
       end_narrow_sums(row, t);
     } else {
-      end_sums(row, t);
+      end_sums<false>(row, t);
     }
     step(t.c);
     step(t.addend);

@@ -40,6 +40,10 @@ struct TileWork {
   // What is stored is summed up too, a sum a column, by tiles of vectors: deviations from an origin, and their squares.
   const float* origin = nullptr;  // null: it is not
   float *deviations = nullptr, *squares = nullptr;
+
+  // Such tiles are compiled apart: what these endings hold would cost all others registers.
+  bool ends_apart() const { return streams || origin != nullptr; }
+
   // Where units are pairs: the sums go here instead, rounded, and this is added before; laid out as c would be.
   BFloat16* narrow = nullptr;
   const BFloat16* narrow_addend = nullptr;
@@ -92,10 +96,21 @@ THIMBLE_INLINE void end_narrow_sums(TileSums<kRows, kVectors>& sums, const TileW
   }
 }
 
-// Rows of finished sums to c, one after the other. Each leaves its registers to the deviations of what it stored: two
-// chains of them, so that additions do not wait for each other.
+template <int kVectors>
+THIMBLE_INLINE void store_row(float* c, const Vec (&row)[kVectors], int last_lanes) {
+  if constexpr (kVectors == 2) store(c, row[0]);
+  float* last = c + (kVectors - 1) * kLanes;
+  if (last_lanes == kLanes) {  // masked stores are slow on some processors
+    store(last, row[kVectors - 1]);
+  } else {
+    store_first(last, row[kVectors - 1], last_lanes);
+  }
+}
+
+// Rows of finished sums to c, past the caches or not. Each leaves its registers to the deviations of what it stored:
+// two chains of them, so that additions do not wait for each other.
 template <bool kStreams, bool kWatches, int kRows, int kVectors>
-THIMBLE_INLINE void store_sums(TileSums<kRows, kVectors>& sums, const TileWork& t) {
+THIMBLE_INLINE void store_apart(const TileSums<kRows, kVectors>& sums, const TileWork& t) {
   constexpr int kChains = kRows > 1 ? 2 : 1;
   const std::int64_t step = t.c_row;
   const int last_lanes = t.last_lanes;
@@ -107,16 +122,15 @@ THIMBLE_INLINE void store_sums(TileSums<kRows, kVectors>& sums, const TileWork& 
   }
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r, c += step) {
+    if constexpr (kStreams) {
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) {
-      if constexpr (kStreams) {
-        stream(c + v * kLanes, sums[r][v]);
-      } else if (v + 1 < kVectors || last_lanes == kLanes) {  // masked stores are slow on some processors
-        store(c + v * kLanes, sums[r][v]);
-      } else {
-        store_first(c + v * kLanes, sums[r][v], last_lanes);
-      }
-      if constexpr (kWatches) {
+      for (int v = 0; v < kVectors; ++v) stream(c + v * kLanes, sums[r][v]);
+    } else {
+      store_row(c, sums[r], last_lanes);
+    }
+    if constexpr (kWatches) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
         const Vec distance = sub(sums[r][v], origin[v]);
         Vec& own = deviations[r % kChains][v];
         Vec& square = squares[r % kChains][v];
@@ -139,25 +153,30 @@ THIMBLE_INLINE void store_sums(TileSums<kRows, kVectors>& sums, const TileWork& 
 }
 
 // Totals of earlier calls are added last: sums of sums lose less than one long sum, and no load delays the start.
-template <int kRows, int kVectors>
+template <bool kApart, int kRows, int kVectors>
 THIMBLE_INLINE void end_sums(TileSums<kRows, kVectors>& sums, const TileWork& t) {
-  if (t.adds) {
-    const std::int64_t step = t.c_row;
-    const int last_lanes = t.last_lanes;
-    const float* addend = t.addend == nullptr ? t.c : t.addend;
+  const std::int64_t step = t.c_row;
+  const int last_lanes = t.last_lanes;
+  const bool adds = t.adds;
+  float* c = t.c;
+  const float* addend = t.addend == nullptr ? c : t.addend;
 #pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r, addend += step) {
+  for (int r = 0; r < kRows; ++r, c += step, addend += step) {
+    if (adds) {
       Vec total[kVectors];
       load_row(total, addend, last_lanes);
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) sums[r][v] = add(total[v], sums[r][v]);
     }
+    if constexpr (!kApart) store_row(c, sums[r], last_lanes);
   }
-  const bool watches = t.origin != nullptr;
-  if constexpr (kFillsLine<float>) {
-    if (t.streams) return watches ? store_sums<true, true>(sums, t) : store_sums<true, false>(sums, t);
+  if constexpr (kApart) {
+    const bool watches = t.origin != nullptr;
+    if constexpr (kFillsLine<float>) {
+      if (t.streams) return watches ? store_apart<true, true>(sums, t) : store_apart<true, false>(sums, t);
+    }
+    store_apart<false, true>(sums, t);  // nothing but watching is left
   }
-  watches ? store_sums<false, true>(sums, t) : store_sums<false, false>(sums, t);
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

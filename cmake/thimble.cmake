@@ -13,7 +13,7 @@ target_link_libraries(thimble_options INTERFACE $<BUILD_INTERFACE:thimble_strict
 target_compile_options(thimble_strict INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 target_link_options(thimble_strict INTERFACE -Wl,--gc-sections)
 if(THIMBLE_SANITIZE)
-  # Null pointers and the ends of objects are what the address sanitizer finds by itself; asked for twice they are a third of the build.
+  # Null pointers and the ends of objects are what the address sanitizer finds by itself; asked for twice they are a sixth of the build.
   target_compile_options(thimble_strict INTERFACE -fsanitize=${THIMBLE_SANITIZE} -fno-sanitize=null,object-size
     -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(thimble_strict INTERFACE -fsanitize=${THIMBLE_SANITIZE})

@@ -1,6 +1,7 @@
 #include "search/eviction.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace thimble {
 namespace {
@@ -8,6 +9,9 @@ namespace {
 // Limits are nine tenths of each other; a large graph gets fewer, since a run takes the square of its values.
 constexpr int kMostLimits = 20, kFewestLimits = 3;
 constexpr std::size_t kWork = 40'000'000;
+// Where a step's operands push each other out, each is made again for the other, and so on without end. A run that
+// takes this many steps for each of the order's has come to that.
+constexpr std::size_t kMostTimes = 10;
 
 std::size_t index_of(ValueId value) { return static_cast<std::size_t>(value.index); }
 
@@ -103,13 +107,15 @@ class EvictionRun {
     }
   }
 
-  Holding run() {
+  // Nothing where the limit leaves so little that values are made again and again for each other.
+  std::optional<Holding> run() {
     for (std::int32_t v = 0; v < graph_.value_count(); ++v) {
       if (!graph_.value(ValueId{v}).producer.is_valid()) settle(ValueId{v});
     }
     for (base_step_ = 0; base_step_ < scheduler_.order().size(); ++base_step_) {
       const NodeId node = scheduler_.order()[base_step_];
       execute(node);
+      if (steps_left_ == 0) return std::nullopt;
       for (const ValueId input : graph_.node(node).inputs) --facts_[index_of(input)].readers_left;
       for (const ValueId input : graph_.node(node).inputs) release(input);
       for (const ValueId output : graph_.node(node).outputs) release(output);
@@ -150,11 +156,14 @@ class EvictionRun {
   }
 
   void execute(NodeId id) {
+    if (steps_left_ == 0) return;
+    --steps_left_;
     const Node& node = graph_.node(id);
     for (const ValueId input : node.inputs) {
       if (!facts_[index_of(input)].is_resident) {
         const NodeId producer = graph_.value(input).producer;
         execute(producer);
+        if (steps_left_ == 0) return;
         for (const ValueId source : graph_.node(producer).inputs) release(source);
         for (const ValueId other : graph_.node(producer).outputs) {
           if (other != input) release(other);
@@ -235,7 +244,7 @@ class EvictionRun {
   Recompute family_;
   Bytes limit_, live_ = 0, most_ = 0;
   double clock_ = 0;
-  std::size_t base_step_ = 0;
+  std::size_t base_step_ = 0, steps_left_ = kMostTimes * scheduler_.order().size();
   DroppedNeighbours dropped_;
   std::vector<Facts> facts_;  // by value
   Holding holding_{scheduler_.keep_all()};
@@ -256,11 +265,12 @@ std::vector<Strategy> eviction_strategies(const Scheduler& scheduler, const std:
     share *= 0.9;
     const auto limit = static_cast<Bytes>(share * static_cast<double>(free_run.most()));
     EvictionRun run(scheduler, large, family, limit);
-    Holding holding = run.run();
+    std::optional<Holding> holding = run.run();
+    if (!holding) break;
     const std::string name =
         std::string(name_of(family)) + " " + std::to_string(static_cast<int>(100 * share + 0.5)) + "%";
-    if (strategies.empty() || holding != strategies.back().holding)
-      strategies.push_back({name, family, std::move(holding)});
+    if (strategies.empty() || *holding != strategies.back().holding)
+      strategies.push_back({name, family, std::move(*holding)});
     if (run.most() > limit) break;  // more pressure finds nothing left to drop
   }
   return strategies;

@@ -44,6 +44,19 @@ TEST(Pictures, OfAllKindsTrainInsideTheSmallestBudget) {
   EXPECT_EQ(trained.json().at("iterations").get<int>(), 6);
 }
 
+// Under the lowest limits of an eviction rule, operands of this network pushed each other out and were made again for
+// each other without end.
+TEST(Pictures, EvictionThatGoesInCirclesEnds) {
+  const TemporaryFolder folder;
+  write_pictures(folder);
+  for (const char* rule : {"sage", "greedy"}) {
+    const Outcome planned = run_thimble({"plan", "shufflenetv2", "--data", folder.path(), "--input", "64x64x3",
+                                         "--batch", "4", "--optimizer", "adamw", "--sparsity", "0.8", "--threads", "2",
+                                         "--recompute", rule, "--memory", "40MiB"});
+    EXPECT_EQ(planned.code, 0) << rule << ": " << planned.err;
+  }
+}
+
 TEST(Pictures, AResumeRefusesAnotherListOfFilesAndEvalTakesTheRun) {
   const TemporaryFolder folder;
   write_pictures(folder);

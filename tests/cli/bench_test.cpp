@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -229,7 +231,7 @@ TEST(Bench, AFullDiskBehindStdoutIsAnError) {
   const TempFolder cache;
   const Outcome outcome = run_thimble(kBench, {}, [&] {
     ::setenv("XDG_CACHE_HOME", (cache / "").c_str(), 1);
-    if (std::freopen("/dev/full", "wb", stdout) == nullptr) _exit(127);
+    if (::dup2(::open("/dev/full", O_WRONLY), STDOUT_FILENO) < 0) _exit(127);
   });
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(contains(outcome.err, "cannot write to stdout"));

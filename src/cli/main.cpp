@@ -91,8 +91,8 @@ int main(int count, char** words) {
   using namespace thimble::cli;
   prepare_process();
   ExitCode code = run_guarded({words + 1, static_cast<std::size_t>(count > 0 ? count - 1 : 0)});
-  // A full disk or a closed pipe behind stdout must not pass for success.
-  if (std::fflush(stdout) != 0 && code == ExitCode::good)
-    code = report("error: ", "cannot write to stdout", ExitCode::user);
+  // A full disk or a closed pipe behind stdout must not pass for success, be it met now or while something was printed.
+  const bool is_lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (is_lost && code == ExitCode::good) code = report("error: ", "cannot write to stdout", ExitCode::user);
   return static_cast<int>(code);
 }

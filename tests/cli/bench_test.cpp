@@ -1,6 +1,4 @@
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -231,7 +229,7 @@ TEST(Bench, AFullDiskBehindStdoutIsAnError) {
   const TempFolder cache;
   const Outcome outcome = run_thimble(kBench, {}, [&] {
     ::setenv("XDG_CACHE_HOME", (cache / "").c_str(), 1);
-    if (::dup2(::open("/dev/full", O_WRONLY), STDOUT_FILENO) < 0) _exit(127);
+    put_full_disk_behind_stdout();
   });
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(contains(outcome.err, "cannot write to stdout"));

@@ -1,6 +1,5 @@
 // What goes wrong outside the program: full disks, missing rights, damaged files. A clear message, the right exit code,
 // and the last good checkpoint goes on to the weights of a run that met no trouble.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -100,7 +99,7 @@ TEST(FullDisk, FromTheStartIsSaidAtTheStart) {
 TEST(FullDisk, BehindStdoutIsNoSuccess) {
   for (const Words& words : {Words{"plan", "lenet-300-100", "--threads", "1"}, Words{"models", "--json"},
                              tiny_train({"--json", "--progress", "none"})}) {
-    const Outcome outcome = run_thimble(words, {}, [] { ::dup2(::open("/dev/full", O_WRONLY), STDOUT_FILENO); });
+    const Outcome outcome = run_thimble(words, {}, put_full_disk_behind_stdout);
     EXPECT_EQ(outcome.code, 1) << words[0];
     EXPECT_TRUE(contains(outcome.err, "cannot write to stdout")) << words[0] << outcome.err;
   }

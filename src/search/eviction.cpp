@@ -114,8 +114,7 @@ class EvictionRun {
     }
     for (base_step_ = 0; base_step_ < scheduler_.order().size(); ++base_step_) {
       const NodeId node = scheduler_.order()[base_step_];
-      execute(node);
-      if (steps_left_ == 0) return std::nullopt;
+      if (!execute(node)) return std::nullopt;
       for (const ValueId input : graph_.node(node).inputs) --facts_[index_of(input)].readers_left;
       for (const ValueId input : graph_.node(node).inputs) release(input);
       for (const ValueId output : graph_.node(node).outputs) release(output);
@@ -155,15 +154,14 @@ class EvictionRun {
     facts_[index_of(value)].used_when = clock_;
   }
 
-  void execute(NodeId id) {
-    if (steps_left_ == 0) return;
-    --steps_left_;
+  // Whether it came to its end: not where the steps have run out.
+  bool execute(NodeId id) {
+    if (--steps_left_ == 0) return false;
     const Node& node = graph_.node(id);
     for (const ValueId input : node.inputs) {
       if (!facts_[index_of(input)].is_resident) {
         const NodeId producer = graph_.value(input).producer;
-        execute(producer);
-        if (steps_left_ == 0) return;
+        if (!execute(producer)) return false;
         for (const ValueId source : graph_.node(producer).inputs) release(source);
         for (const ValueId other : graph_.node(producer).outputs) {
           if (other != input) release(other);
@@ -187,6 +185,7 @@ class EvictionRun {
       --facts_[index_of(input)].pins;
       use(input);
     }
+    return true;
   }
 
   // What no original step will read again is gone at once; so is an unpacked form that is never kept.

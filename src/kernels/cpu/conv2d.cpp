@@ -4,7 +4,7 @@
 namespace thimble::kernels::THIMBLE_ISA::conv2d_kernel {
 namespace {
 
-std::string refuse(const KernelQuery& q) { return refuse_forward(q, q.in[1]); }
+std::string refuse(const KernelQuery& q) { return refuse_gather(q, q.in[1]); }
 
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) { return prepare_forward(q); }
 

@@ -5,7 +5,10 @@
 namespace thimble::kernels::THIMBLE_ISA {
 
 void run_weight_gradient(const WeightPlan& plan, const WeightCall& call) noexcept {
-  plan.shape.is_depthwise() ? run_depthwise_products(plan, call) : run_products(plan, call);
+  if constexpr (!kHasPairs) {  // single channels make none
+    if (plan.shape.is_depthwise()) return run_depthwise_products(plan, call);
+  }
+  run_products(plan, call);
 }
 
 }  // namespace thimble::kernels::THIMBLE_ISA

@@ -12,6 +12,11 @@ namespace thimble::kernels::THIMBLE_ISA {
 
 constexpr int kUsualTaps = 3;  // along an axis: more take a slower way
 
+// Single channels make no pairs: where products are of pairs, results that are rounded at once are all that is left.
+constexpr bool kGathersDepthwise = !kHasPairs || kRoundsAtOnce;
+template <typename X>
+inline constexpr bool kReadsDepthwise = kGathersDepthwise && (!kHasPairs || std::is_same_v<X, BFloat16>);
+
 // What the next row reads and this one does not, and where its results go, fetched in the order in which it lies in
 // memory: places of one vector of channels lie too far apart for hardware to foresee them.
 template <typename T>
@@ -322,11 +327,13 @@ void run_depthwise(const DepthwiseGather& gather, std::int64_t batch, const Call
         using X = decltype(x);
         using W = decltype(w);
         with_source(thread, [&](const auto& source) {
-          if constexpr (kMayWatch) {
-            if (all.what.exists())
-              return run_depthwise_rows<true, X, W>(gather, call, source, shares, thread, own, end);
+          if constexpr (kReadsDepthwise<X>) {
+            if constexpr (kMayWatch) {
+              if (all.what.exists())
+                return run_depthwise_rows<true, X, W>(gather, call, source, shares, thread, own, end);
+            }
+            run_depthwise_rows<false, X, W>(gather, call, source, shares, thread, own, end);
           }
-          run_depthwise_rows<false, X, W>(gather, call, source, shares, thread, own, end);
         });
       });
     });

@@ -71,9 +71,10 @@ class PieceMoments {
     });
     count_rows(rows, column, columns);
   }
+  // Out of line, since loops end in it that are compiled many times.
   template <typename Lanes>
-  [[gnu::always_inline]] void add_sums(std::int64_t rows, std::int64_t column, Vec deviations, Vec squares,
-                                       Lanes lanes) const {
+  [[gnu::noinline]] void add_sums(std::int64_t rows, std::int64_t column, Vec deviations, Vec squares,
+                                  Lanes lanes) const {
     add_to(first_ + column, deviations, lanes);
     add_to(second_ + column, squares, lanes);
     count_rows(rows, column, lanes.count);

@@ -149,9 +149,9 @@ inline std::string refuse_source(const KernelQuery& q, const Type& source, const
   return refuse_unstored(q);
 }
 
-// The same for a forward convolution. Depthwise there are no pairs to multiply, but results to round: the pace is wrong
-// then, but it is bytes that count.
-inline std::string refuse_forward(const KernelQuery& q, const Type& weights) {
+// The same for what gathers from operand 0. Depthwise there are no pairs to multiply, but results to round: the pace is
+// wrong then, but it is bytes that count.
+inline std::string refuse_gather(const KernelQuery& q, const Type& weights) {
   const bool is_depthwise = weights.shape[2] == 1 && weights.shape[3] == q.attributes->integer("groups");
   if (kRoundsAtOnce && is_depthwise && q.in[0].dtype == DType::bf16) return refuse_unstored(q);
   return refuse_source(q, q.in[0], weights);

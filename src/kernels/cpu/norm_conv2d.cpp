@@ -6,7 +6,7 @@ namespace {
 
 std::string refuse(const KernelQuery& q) {
   std::string reason = refuse_norm(q, 0);
-  return reason.empty() ? refuse_forward(q, q.in[5]) : reason;
+  return reason.empty() ? refuse_gather(q, q.in[5]) : reason;
 }
 
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {

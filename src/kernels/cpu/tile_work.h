@@ -72,6 +72,13 @@ THIMBLE_INLINE void load_row(Vec (&row)[kVectors], const B* b, int last_lanes) {
   }
 }
 
+template <int kVectors>
+THIMBLE_INLINE void add_product(Vec (&sum)[kVectors], Unit a, const Vec (&b)[kVectors]) {
+  const Vec wide = broadcast(a);
+#pragma GCC unroll 2
+  for (int v = 0; v < kVectors; ++v) sum[v] = multiply_add(wide, b[v], sum[v]);
+}
+
 // Ends of sums read the tile's numbers first: the compiler must fear that storing a row changes them.
 template <int kRows, int kVectors>
 THIMBLE_INLINE void end_narrow_sums(TileSums<kRows, kVectors>& sums, const TileWork& t) {

@@ -14,7 +14,7 @@ GatherPlan plan_of(const KernelQuery& q) {
   return plan_packed(conv_shape(*q.attributes, q.out[0].shape, q.in[1].shape, q.in[0].shape), true, q.in[0].dtype);
 }
 
-std::string refuse(const KernelQuery& q) { return refuse_source(q, q.in[0], q.in[1]); }
+std::string refuse(const KernelQuery& q) { return refuse_gather(q, q.in[1]); }
 
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
   auto state = std::make_unique<State>();

@@ -10,11 +10,6 @@ namespace {
 const Words kBench = {"bench",     "wrn10-1-gn", "--batch",      "8", "--input", "16x16x3",
                       "--threads", "1",          "--iterations", "2"};
 
-Words with(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 // The user's own cache is no place for a test's costs.
 Outcome run_cached(const Words& words, const std::string& cache) {
   return run_thimble(words, {}, [&] { ::setenv("XDG_CACHE_HOME", cache.c_str(), 1); });

@@ -13,8 +13,6 @@
 namespace thimble::testing {
 namespace {
 
-constexpr std::int64_t kMiB = 1024 * 1024;
-
 std::int64_t smallest_budget(const Words& model) {
   Words words = {"plan"};
   words.insert(words.end(), model.begin(), model.end());

@@ -36,13 +36,13 @@ TEST(Config, KeysOfOtherVerbsArePassedOver) {
   EXPECT_EQ(run_thimble({"explore", "--threads", "1", "--config", folder / "run.toml"}).code, 0);
 }
 
-struct Mistake {
+struct ConfigMistake {
   std::string config;
   std::vector<std::string> said;
 };
 
 TEST(Config, AMistakeIsNamedWithItsLine) {
-  const std::vector<Mistake> mistakes = {
+  const std::vector<ConfigMistake> mistakes = {
       {"model = \"lenet-300-100\"\nbacth = 3\n", {"run.toml:2: bacth", "did you mean 'batch'"}},
       {"\n\nbatch = \"ten\"\n", {"run.toml:3: batch: found a string, wanted a whole number"}},
       {"batch = 1.5\n", {"run.toml:1: batch: found a number with a fraction"}},
@@ -57,7 +57,7 @@ TEST(Config, AMistakeIsNamedWithItsLine) {
       {"batch = \n", {"run.toml:1: "}},
       {"a = 1\na = 2\n", {"run.toml:2: "}},
   };
-  for (const Mistake& mistake : mistakes) {
+  for (const ConfigMistake& mistake : mistakes) {
     const Outcome outcome = plan_with(mistake.config);
     EXPECT_EQ(outcome.code, 1) << mistake.config;
     for (const std::string& part : mistake.said) {

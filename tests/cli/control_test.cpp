@@ -13,7 +13,6 @@
 namespace thimble::testing {
 namespace {
 
-constexpr std::int64_t kMiB = 1024 * 1024;
 constexpr int kSteps = 40;
 
 Words network() {

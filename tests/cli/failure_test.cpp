@@ -13,7 +13,7 @@
 namespace thimble::testing {
 namespace {
 
-constexpr int kSteps = 12;
+constexpr int kSavedSteps = 12;
 
 // Saves every third iteration and keeps all four checkpoints, of some 11.5 MB each.
 Words saving_run(const std::string& folder) {
@@ -26,7 +26,7 @@ Words resumed_run(const std::string& folder) { return {"train", "--resume", fold
 const std::string& weights_of_an_untroubled_run() {
   static const std::string weights = [] {
     const TempFolder folder;
-    return run_thimble(saving_run(folder / "run")).code == 0 ? weights_of(folder / "run", kSteps) : std::string();
+    return run_thimble(saving_run(folder / "run")).code == 0 ? weights_of(folder / "run", kSavedSteps) : std::string();
   }();
   return weights;
 }
@@ -35,7 +35,7 @@ void expect_resume_ends_well(const std::string& run) {
   const Outcome resumed = run_thimble(resumed_run(run));
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_FALSE(weights_of_an_untroubled_run().empty());
-  EXPECT_TRUE(weights_of(run, kSteps) == weights_of_an_untroubled_run());
+  EXPECT_TRUE(weights_of(run, kSavedSteps) == weights_of_an_untroubled_run());
 }
 
 std::map<std::string, std::string> contents_of(const std::string& folder) {
@@ -169,7 +169,7 @@ TEST_F(DamagedRun, GoesOnFromTheNewestCheckpointThatIsWhole) {
     EXPECT_TRUE(contains(resumed.out, "passed over " + run + "/" + name)) << resumed.out;
   }
   EXPECT_TRUE(contains(resumed.out, "step-000000003 after 3 of 12 iterations")) << resumed.out;
-  EXPECT_TRUE(weights_of(run, kSteps) == weights_of_an_untroubled_run());
+  EXPECT_TRUE(weights_of(run, kSavedSteps) == weights_of_an_untroubled_run());
 }
 
 TEST_F(DamagedRun, WithoutAnyWholeCheckpointIsRefusedAndLeftAsItIs) {

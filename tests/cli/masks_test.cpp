@@ -13,11 +13,6 @@ Words mask_run(const std::string& verb, const Words& more) {
   return words;
 }
 
-Words with(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 TEST(Masks, ThePlanCountsAClassForEveryPixel) {
   const auto input_bytes = [](const std::string& microbatch) {
     // So narrow that most is alive at the loss, which reads the labels.

@@ -17,7 +17,7 @@ Words small_run(const std::string& verb, const Words& more) {
 }
 
 // The smallest budget that works, in bytes.
-std::int64_t smallest_budget(const Words& more) {
+std::int64_t smallest_of_small_run(const Words& more) {
   Words words = small_run("plan", {"--memory", "1MiB", "--json"});
   words.insert(words.end(), more.begin(), more.end());
   const Outcome outcome = run_thimble(words);
@@ -30,8 +30,8 @@ std::string budget_text(std::int64_t bytes) { return std::to_string(bytes) + "B"
 TEST(CliOffload, HoldsABudgetThatIsTooSmallWithoutItAndChangesNothing) {
   const TempFolder folder;
   std::filesystem::create_directory(folder / "spill");
-  const std::int64_t budget = smallest_budget({"--allow", "offload"});
-  EXPECT_LT(budget, smallest_budget({}));
+  const std::int64_t budget = smallest_of_small_run({"--allow", "offload"});
+  EXPECT_LT(budget, smallest_of_small_run({}));
   EXPECT_EQ(run_thimble(small_run("plan", {"--memory", budget_text(budget)})).code, 3);
   ASSERT_EQ(run_thimble(small_run("train", {"--out", folder / "plain"})).code, 0);
   const Outcome outcome =
@@ -52,7 +52,7 @@ TEST(CliOffload, HoldsABudgetThatIsTooSmallWithoutItAndChangesNothing) {
 
 TEST(CliOffload, EndsAtTheStartWhereTheFileDoesNotFit) {
   const TempFolder folder;
-  const std::string budget = budget_text(smallest_budget({"--allow", "offload"}));
+  const std::string budget = budget_text(smallest_of_small_run({"--allow", "offload"}));
   const Words words = small_run("train", {"--memory", budget, "--allow", "offload", "--spill", folder / ""});
   const Outcome full = run_thimble(words, {}, [] {
     const rlimit limit{1 << 20, 1 << 20};

@@ -12,11 +12,6 @@ namespace {
 // Small enough to be planned in a moment, and with norms, shortcuts and something to recompute.
 const Words kPlan = {"plan", "wrn10-1-gn", "--batch", "16", "--threads", "1", "--isa", "generic"};
 
-Words with(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 std::int64_t sum_of(const nlohmann::json& object) {
   std::int64_t sum = 0;
   for (const auto& [name, bytes] : object.items()) sum += bytes.get<std::int64_t>();

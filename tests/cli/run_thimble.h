@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -16,7 +17,14 @@
 
 namespace thimble::testing {
 
+constexpr std::int64_t kMiB = 1024 * 1024;
+
 using Words = std::vector<std::string>;
+
+inline Words with(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
 
 struct Outcome {
   int code = -1;  // of the exit; -1 if a signal ended it

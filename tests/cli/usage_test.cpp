@@ -5,14 +5,14 @@
 namespace thimble::testing {
 namespace {
 
-struct Mistake {
+struct UsageMistake {
   Words words;
   std::vector<std::string> said;  // on stderr
 };
 
 // Each ends with code one, says nothing on stdout, and names the found and the wanted on stderr.
-void expect_refused(const std::vector<Mistake>& mistakes) {
-  for (const Mistake& mistake : mistakes) {
+void expect_refused(const std::vector<UsageMistake>& mistakes) {
+  for (const UsageMistake& mistake : mistakes) {
     const Outcome outcome = run_thimble(mistake.words);
     std::string line;
     for (const std::string& word : mistake.words) line += word + " ";

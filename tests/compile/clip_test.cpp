@@ -14,7 +14,7 @@ using testing::run_request;
 using testing::small_request;
 using testing::Weights;
 
-constexpr int kIterations = 3;
+constexpr int kClippedIterations = 3;
 constexpr double kLimit = 0.1;  // shorter than the gradients here, so that it bites
 constexpr OptimizerKind kEvery[] = {OptimizerKind::sgd, OptimizerKind::momentum, OptimizerKind::nesterov,
                                     OptimizerKind::adamw};
@@ -36,7 +36,7 @@ double norm_of(const Weights& weights) {
 void expect_same_bits(CompileRequest request, int budgets) {
   request.memory.reset();
   const CompileResult unbounded = compile(request, op_table(), cpu_kernels());
-  const Weights expected = testing::run_compiled(*unbounded.compiled, kIterations);
+  const Weights expected = testing::run_compiled(*unbounded.compiled, kClippedIterations);
   ASSERT_FALSE(expected.empty());
   EXPECT_GT(norm_of(expected), kLimit) << "the limit must bite for this test to say anything";
   request.memory = 1;
@@ -44,7 +44,7 @@ void expect_same_bits(CompileRequest request, int budgets) {
   const Bytes largest = unbounded.compiled->point.process_bytes;
   for (int part = 0; part < budgets; ++part) {
     request.memory = refused.smallest_memory + (largest - refused.smallest_memory) * part / budgets;
-    EXPECT_EQ(run_request(request, kIterations), expected) << "budget " << *request.memory;
+    EXPECT_EQ(run_request(request, kClippedIterations), expected) << "budget " << *request.memory;
   }
 }
 
@@ -72,13 +72,13 @@ TEST_P(ClippedNetwork, GivesTheSameBitsInLowPrecisionAndSparse) {
 
 TEST_P(ClippedNetwork, AgreesWithTheReferencesAndWhereverMemoryLies) {
   CompileRequest request = clipped_request(GetParam(), 4, 4);
-  const Weights expected = run_request(request, kIterations);
+  const Weights expected = run_request(request, kClippedIterations);
   for (const Configuration& configuration : {Configuration{.in_place = false}, Configuration{.poison = true}}) {
     request.configuration = configuration;
-    EXPECT_EQ(run_request(request, kIterations), expected);
+    EXPECT_EQ(run_request(request, kClippedIterations), expected);
   }
   request.configuration = {.references = true};
-  EXPECT_LT(distance(expected, run_request(request, kIterations)), 1e-4);
+  EXPECT_LT(distance(expected, run_request(request, kClippedIterations)), 1e-4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, ClippedNetwork, ::testing::Values("wrn10-1", "wrn10-1-gn", "lenet-300-100"),
@@ -95,9 +95,9 @@ TEST(Clipping, UnderALimitThatNeverBitesChangesNoBit) {
       request.optimizer.kind = kind;
       request.sparsity = sparsity;
       request.microbatch = 4;
-      const Weights expected = run_request(request, kIterations);
+      const Weights expected = run_request(request, kClippedIterations);
       request.optimizer.clip_norm = 1e6;
-      Weights found = run_request(request, kIterations);
+      Weights found = run_request(request, kClippedIterations);
       EXPECT_EQ(found.erase(std::string(kGradientNorm)), 1U);
       EXPECT_EQ(found, expected) << name_of(kind) << ", sparsity " << sparsity;
     }

@@ -11,7 +11,7 @@
 namespace thimble::testing {
 namespace {
 
-CompileRequest small_request() {
+CompileRequest timed_request() {
   CompileRequest request;
   request.model = {.name = "wrn10-1-gn", .sample = {16, 16, 3}};
   request.batch = 8;
@@ -57,7 +57,7 @@ TEST(CostTable, TheRatioIsTheMedianOfMeasuredOverPredicted) {
 TEST(MeasuredCosts, AreTakenWhereKnownAndScaledPredictionsElsewhere) {
   std::string known_use;
   double predicted = 0;
-  for_each_kernel(compiled_for(small_request()),
+  for_each_kernel(compiled_for(timed_request()),
                   [&](const Node& node, const Choice& choice, const std::string& use, auto cost) {
                     if (node.op->name != "conv2d" || choice.kernel->pace != 1 || !known_use.empty()) return;
                     known_use = use;
@@ -66,11 +66,11 @@ TEST(MeasuredCosts, AreTakenWhereKnownAndScaledPredictionsElsewhere) {
                   });
   ASSERT_NE(known_use, "");
   NodeCost work;
-  for_each_kernel(compiled_for(small_request()), [&](const Node&, const Choice&, const std::string& use, auto cost) {
+  for_each_kernel(compiled_for(timed_request()), [&](const Node&, const Choice&, const std::string& use, auto cost) {
     if (use == known_use) work = cost;
   });
   const MeasuredCost costs[] = {{known_use, 7 * predicted, work.flops, work.bytes}};
-  const Compiled compiled = compiled_for(with_costs(small_request(), costs));
+  const Compiled compiled = compiled_for(with_costs(timed_request(), costs));
   std::int64_t measured = 0, missing = 0;
   for_each_kernel(compiled, [&](const Node&, const Choice& choice, const std::string& use, auto cost) {
     EXPECT_EQ(choice.is_measured, use == known_use);
@@ -85,7 +85,7 @@ TEST(MeasuredCosts, AreTakenWhereKnownAndScaledPredictionsElsewhere) {
 
 // Costs by which a single sample at a time would be fastest by far.
 TEST(MeasuredCosts, NeverChooseTheMicrobatch) {
-  CompileRequest request = small_request();
+  CompileRequest request = timed_request();
   request.tensor_memory = 1;
   const CompileResult refused = compile(request, op_table(), cpu_kernels());
   request.microbatch = request.batch;
@@ -111,7 +111,7 @@ TEST(MeasuredCosts, NeverChooseTheMicrobatch) {
 }
 
 TEST(MeasuredCosts, OfTheModelItselfGiveTheModelsPlan) {
-  CompileRequest request = small_request();
+  CompileRequest request = timed_request();
   request.microbatch = request.batch;
   std::vector<std::string> uses;
   std::vector<NodeCost> works;
@@ -130,14 +130,14 @@ TEST(MeasuredCosts, OfTheModelItselfGiveTheModelsPlan) {
 }
 
 TEST(MeasuredCosts, DoNotGoWithAMicrobatchThatChanges) {
-  CompileRequest request = with_costs(small_request(), {});
+  CompileRequest request = with_costs(timed_request(), {});
   request.allowed = {"microbatch-change"};
   request.changing = true;
   EXPECT_THROW(compile(request, op_table(), cpu_kernels()), UserError);
 }
 
 TEST(MeasuredCosts, ServeALadderToo) {
-  CompileRequest request = with_costs(small_request(), {});
+  CompileRequest request = with_costs(timed_request(), {});
   request.changing = true;
   const Compiled by_time = compiled_for(request);
   request.cost = CostSource::model;
@@ -147,7 +147,7 @@ TEST(MeasuredCosts, ServeALadderToo) {
 }
 
 TEST(MeasuredCosts, GiveExploreItsTimes) {
-  CompileRequest request = small_request();
+  CompileRequest request = timed_request();
   request.microbatch = request.batch;
   const Exploration by_model = explore(request, op_table(), cpu_kernels());
   const CostModel model;

@@ -15,7 +15,7 @@ using testing::run_request;
 using testing::small_request;
 using testing::Weights;
 
-constexpr int kIterations = 2;
+constexpr int kOffloadedIterations = 2;
 
 Bytes smallest_arena(CompileRequest request) {
   request.tensor_memory = 1;
@@ -31,7 +31,7 @@ class Offloaded : public ::testing::TestWithParam<std::string> {};
 
 // A run under three arenas from the smallest with offload to the smallest without.
 void expect_same_bits_in_less(CompileRequest request) {
-  const Weights expected = run_request(request, kIterations);
+  const Weights expected = run_request(request, kOffloadedIterations);
   const Bytes without = smallest_arena(request);
   request = offloading(request);
   const Bytes smallest = smallest_arena(request);
@@ -43,7 +43,7 @@ void expect_same_bits_in_less(CompileRequest request) {
     ASSERT_TRUE(result.compiled.has_value()) << *request.tensor_memory;
     spilling += result.compiled->plans.spill_bytes > 0 ? 1 : 0;
     EXPECT_LE(result.compiled->plans.arena_bytes, *request.tensor_memory);
-    EXPECT_EQ(run_compiled(*result.compiled, kIterations), expected)
+    EXPECT_EQ(run_compiled(*result.compiled, kOffloadedIterations), expected)
         << "arena " << *request.tensor_memory << ", " << result.compiled->point.strategy;
   }
   EXPECT_GE(spilling, 2);
@@ -72,10 +72,10 @@ TEST_P(Offloaded, GivesTheSameBitsWithEveryOptimizer) {
     CompileRequest request = small_request(GetParam(), 4);
     request.optimizer.kind = kind;
     request.microbatch = 2;
-    const Weights expected = run_request(request, kIterations);
+    const Weights expected = run_request(request, kOffloadedIterations);
     request = offloading(request);
     request.tensor_memory = smallest_arena(request);
-    EXPECT_EQ(run_request(request, kIterations), expected) << name_of(kind);
+    EXPECT_EQ(run_request(request, kOffloadedIterations), expected) << name_of(kind);
   }
 }
 
@@ -90,7 +90,7 @@ TEST_P(Offloaded, GivesTheSameBitsWithClipping) {
 TEST_P(Offloaded, GivesTheSameBitsInEveryConfigurationThatOnlyMovesMemory) {
   CompileRequest request = small_request(GetParam(), 4);
   request.microbatch = 4;
-  const Weights expected = run_request(request, kIterations);
+  const Weights expected = run_request(request, kOffloadedIterations);
   request = offloading(request);
   const Configuration configurations[] = {{.in_place = false}, {.poison = true}, {.in_place = false, .poison = true}};
   for (const Configuration& configuration : configurations) {
@@ -100,7 +100,7 @@ TEST_P(Offloaded, GivesTheSameBitsInEveryConfigurationThatOnlyMovesMemory) {
     const CompileResult result = compile(request, op_table(), cpu_kernels());
     ASSERT_TRUE(result.compiled.has_value());
     EXPECT_GT(result.compiled->plans.spill_bytes, 0);
-    EXPECT_EQ(run_compiled(*result.compiled, kIterations), expected);
+    EXPECT_EQ(run_compiled(*result.compiled, kOffloadedIterations), expected);
   }
 }
 

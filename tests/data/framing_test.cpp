@@ -8,7 +8,7 @@ namespace thimble {
 namespace {
 
 constexpr PictureSize kPictures[] = {{1, 1}, {1, 5000}, {5000, 1}, {37, 91}, {375, 500}, {4000, 3000}};
-constexpr PictureSize kSamples[] = {{224, 224}, {32, 32}, {100, 50}, {1, 7}};
+constexpr PictureSize kSampleSizes[] = {{224, 224}, {32, 32}, {100, 50}, {1, 7}};
 
 void expect_within(const Window& window, PictureSize picture) {
   constexpr double kRounding = 1e-9;
@@ -30,7 +30,7 @@ TEST(Framing, TheMiddleIsSevenEighthsOfTheShorterSide) {
 
 TEST(Framing, StaysWithinEveryPicture) {
   for (const PictureSize picture : kPictures) {
-    for (const PictureSize sample : kSamples) {
+    for (const PictureSize sample : kSampleSizes) {
       for (const Augmentation kind : {Augmentation::none, Augmentation::crop_flip, Augmentation::resized_crop}) {
         for (std::int64_t index = 0; index < 50; ++index) {
           expect_within(window_of(make_framing(kind, 3, 1, index), picture, sample), picture);

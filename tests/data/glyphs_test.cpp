@@ -15,9 +15,9 @@
 namespace thimble {
 namespace {
 
-using Pixels = std::array<std::uint8_t, 3072>;
+using GlyphPixels = std::array<std::uint8_t, 3072>;
 
-std::uint64_t hash_of(const Pixels& pixels) {
+std::uint64_t hash_of(const GlyphPixels& pixels) {
   return hash_text(reinterpret_cast<const char*>(pixels.data()), pixels.size());
 }
 
@@ -29,7 +29,7 @@ TEST(Glyphs, HasTenClassesInEqualShares) {
   const auto& names = dataset->info().class_names;
   EXPECT_EQ(std::set(names.begin(), names.end()).size(), 10U);
   std::array<int, 10> counts{};
-  Pixels pixels;
+  GlyphPixels pixels;
   for (std::int64_t index = 0; index < 200; ++index) {
     ++counts.at(static_cast<std::size_t>(dataset->read(Split::test, index, pixels)));
   }
@@ -39,8 +39,8 @@ TEST(Glyphs, HasTenClassesInEqualShares) {
 TEST(Glyphs, ASampleIsAFunctionOfSeedSplitAndIndex) {
   const auto dataset = open_glyphs({.seed = 4}), same = open_glyphs({.seed = 4, .train_count = 50});
   const auto other = open_glyphs({.seed = 5});
-  Pixels first, second;
-  const auto hash_at = [](const Dataset& from, Split split, std::int64_t index, Pixels& pixels) {
+  GlyphPixels first, second;
+  const auto hash_at = [](const Dataset& from, Split split, std::int64_t index, GlyphPixels& pixels) {
     from.read(split, index, pixels);
     return hash_of(pixels);
   };
@@ -56,7 +56,7 @@ TEST(Glyphs, ASampleIsAFunctionOfSeedSplitAndIndex) {
 TEST(Glyphs, NoTwoSamplesAreAlike) {
   const auto dataset = open_glyphs({});
   std::set<std::uint64_t> hashes;
-  Pixels pixels;
+  GlyphPixels pixels;
   for (const Split split : {Split::train, Split::test}) {
     for (std::int64_t index = 0; index < 1000; ++index) {
       dataset->read(split, index, pixels);
@@ -70,7 +70,7 @@ TEST(Glyphs, NoTwoSamplesAreAlike) {
 TEST(Glyphs, DrawsTheSamePicturesAsEver) {
   const auto dataset = open_glyphs({});
   std::uint64_t all = 0;
-  Pixels pixels;
+  GlyphPixels pixels;
   for (std::int64_t index = 0; index < 100; ++index) {
     dataset->read(Split::train, index, pixels);
     all = all * 31 + hash_of(pixels);
@@ -82,7 +82,7 @@ TEST(Glyphs, ItsMeanAndDeviationAreThoseOfItsPixels) {
   const auto dataset = open_glyphs({});
   constexpr int kSamples = 2000;
   std::array<double, 3> sum{}, squares{};
-  Pixels pixels;
+  GlyphPixels pixels;
   for (std::int64_t index = 0; index < kSamples; ++index) {
     dataset->read(Split::train, index, pixels);
     for (std::size_t i = 0; i < pixels.size(); ++i) {
@@ -144,7 +144,7 @@ class LinearClassifier {
 TEST(Glyphs, ALinearClassifierStaysUnderSixtyPercent) {
   const auto dataset = open_glyphs({});
   const Normalizer normalizer(dataset->info());
-  Pixels pixels;
+  GlyphPixels pixels;
   std::vector<float> x(kInputs);
   const auto read = [&](Split split, std::int64_t index) {
     const auto label = static_cast<std::size_t>(dataset->read(split, index, pixels));
@@ -178,7 +178,7 @@ TEST(Canvas, AStrokeCoversItsWidthAndNothingFarFromIt) {
   canvas.paint_ramp({{0, 0, 0}}, {{0, 0, 0}}, {1, 0});
   canvas.add_stroke({8, 16}, {24, 16}, 2);
   canvas.paint({{200, 100, 50}}, 1);
-  Pixels pixels;
+  GlyphPixels pixels;
   std::vector<std::uint8_t> no_noise(3072, 128);
   canvas.write(no_noise, 1, pixels);
   const auto at = [&](int x, int y, int c) { return pixels[static_cast<std::size_t>((y * 32 + x) * 3 + c)]; };
@@ -197,7 +197,7 @@ TEST(Canvas, APolygonIsFilledByTheEvenOddRule) {
   const std::array<Point, 4> hourglass = {{{4, 4}, {28, 4}, {4, 28}, {28, 28}}};
   canvas.add_polygon(hourglass);
   canvas.paint({{90, 90, 90}}, 1);
-  Pixels pixels;
+  GlyphPixels pixels;
   canvas.write(std::vector<std::uint8_t>(3072, 128), 1, pixels);
   const auto at = [&](int x, int y) { return pixels[static_cast<std::size_t>((y * 32 + x) * 3)]; };
   EXPECT_EQ(at(16, 7), 90);
@@ -212,7 +212,7 @@ TEST(Canvas, SurvivesStrokesFarOutside) {
   canvas.add_stroke({-1e6F, -1e6F}, {-1e5F, 1e6F}, 3);
   canvas.add_stroke({1e6F, 5}, {1e6F, 5}, 3);
   canvas.paint({{255, 255, 255}}, 1);
-  Pixels pixels;
+  GlyphPixels pixels;
   canvas.write(std::vector<std::uint8_t>(3072, 128), 1, pixels);
   for (std::size_t i = 0; i < pixels.size(); ++i) ASSERT_EQ(pixels[i], i % 3 + 1);
 }

@@ -175,15 +175,15 @@ TEST(PictureIndex, ItsHashKnowsEveryNameAndItsClass) {
 
 // ---- Through the loader
 
-struct Batch {
+struct LoadedFolder {
   std::vector<float> images;
   std::vector<std::int32_t> labels;
 };
 
-Batch load(const Dataset& dataset, Augmentation augmentation, int threads, std::int64_t epoch = 0) {
+LoadedFolder load(const Dataset& dataset, Augmentation augmentation, int threads, std::int64_t epoch = 0) {
   Loader loader(dataset, {.batch = 5, .seed = 4, .augmentation = augmentation, .threads = threads});
-  Batch batch{std::vector<float>(static_cast<std::size_t>(5 * dataset.info().sample_shape.count())),
-              std::vector<std::int32_t>(5)};
+  LoadedFolder batch{std::vector<float>(static_cast<std::size_t>(5 * dataset.info().sample_shape.count())),
+                     std::vector<std::int32_t>(5)};
   const Shape& shape = dataset.info().sample_shape;
   loader.fill({epoch, 0}, 0, 5, {batch.images.data(), DType::f32, {5, shape[0], shape[1], shape[2]}},
               {batch.labels.data(), DType::i32, {5}});
@@ -203,7 +203,7 @@ TEST(ImageFolder, AugmentsTheSameWithAnyNumberOfThreadsAndAnewEachEpoch) {
   write_smooth_folder(folder);
   const auto dataset = open_image_folder(folder.path(), kSmall);
   for (const Augmentation kind : {Augmentation::none, Augmentation::crop_flip, Augmentation::resized_crop}) {
-    const Batch batch = load(*dataset, kind, 1);
+    const LoadedFolder batch = load(*dataset, kind, 1);
     EXPECT_EQ(load(*dataset, kind, 3).images, batch.images) << name_of(kind);
     EXPECT_EQ(load(*dataset, kind, 1).labels, batch.labels) << name_of(kind);
     if (kind != Augmentation::none) {

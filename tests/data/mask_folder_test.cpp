@@ -17,7 +17,7 @@ namespace {
 
 using namespace test;
 
-const ImageFolderOptions kSmall = {.sample = {16, 16, 3}};
+const ImageFolderOptions kSmallMasks = {.sample = {16, 16, 3}};
 
 ByteList bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
 
@@ -59,7 +59,7 @@ TEST(MaskFolder, SaysWhatItHolds) {
 TEST(MaskFolder, MasksFollowTheirPicturesThroughEveryAugmentation) {
   const TemporaryFolder folder;
   write_mask_folder(folder);
-  const auto dataset = open_mask_folder(folder.path(), kSmall);
+  const auto dataset = open_mask_folder(folder.path(), kSmallMasks);
   const Normalizer normalizer(dataset->info());
   for (const Augmentation kind : {Augmentation::none, Augmentation::crop_flip, Augmentation::resized_crop}) {
     Loader loader(*dataset, {.batch = 3, .seed = 4, .augmentation = kind, .threads = 2});
@@ -85,7 +85,7 @@ TEST(MaskFolder, MasksFollowTheirPicturesThroughEveryAugmentation) {
 TEST(MaskFolder, TheLoadersMemoryIsWhatThePlanCounts) {
   const TemporaryFolder folder;
   write_mask_folder(folder);
-  const auto dataset = open_mask_folder(folder.path(), kSmall);
+  const auto dataset = open_mask_folder(folder.path(), kSmallMasks);
   const Loader loader(*dataset, {.batch = 3, .threads = 3});
   EXPECT_EQ(loader.buffer_bytes(), 3 * (16 * 16 * 3 + 16 * 16 + dataset->workspace_bytes()));
   EXPECT_EQ(loading_bytes(*dataset, 3), loader.buffer_bytes() + dataset->resident_bytes());

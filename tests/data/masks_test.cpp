@@ -180,13 +180,13 @@ class TellingPictures final : public Dataset {
 };
 
 // A batch with guard values behind its rows.
-struct Batch {
+struct MaskBatch {
   std::int64_t rows;
   Shape sample;
   std::vector<float> images;
   std::vector<std::int32_t> labels;
 
-  explicit Batch(std::int64_t row_count, const Shape& shape = {32, 32, 3})
+  explicit MaskBatch(std::int64_t row_count, const Shape& shape = {32, 32, 3})
       : rows(row_count),
         sample(shape),
         images(static_cast<std::size_t>(row_count * shape.count()), -99),
@@ -201,7 +201,7 @@ TEST(MaskLoader, MovesMasksAsItMovesPictures) {
   for (const Augmentation augmentation : {Augmentation::none, Augmentation::crop_flip}) {
     Loader loader(dataset, {.batch = 9, .seed = 2, .augmentation = augmentation});
     for (std::int64_t epoch = 0; epoch < 8; ++epoch) {
-      Batch batch(9, dataset.info().sample_shape);
+      MaskBatch batch(9, dataset.info().sample_shape);
       loader.fill({epoch, 0}, 0, 9, batch.image_view(), batch.label_view());
       for (std::size_t i = 0; i < batch.labels.size(); ++i) {
         ASSERT_EQ(std::lround(batch.images[2 * i] * 255), batch.labels[i]) << name_of(augmentation);
@@ -214,7 +214,7 @@ TEST(MaskLoader, MovesMasksAsItMovesPictures) {
 TEST(MaskLoader, AugmentsAnewEachEpoch) {
   const TellingPictures dataset;
   Loader loader(dataset, {.batch = 9, .shuffle = false, .augmentation = Augmentation::crop_flip});
-  Batch first(9, dataset.info().sample_shape), second = first;
+  MaskBatch first(9, dataset.info().sample_shape), second = first;
   loader.fill({0, 0}, 0, 9, first.image_view(), first.label_view());
   loader.fill({1, 0}, 0, 9, second.image_view(), second.label_view());
   EXPECT_NE(first.labels, second.labels);
@@ -223,7 +223,7 @@ TEST(MaskLoader, AugmentsAnewEachEpoch) {
 TEST(MaskLoader, RowsHoldTheMasksOfTheirIndices) {
   const auto dataset = open_glyph_masks({.seed = 1, .train_count = 53, .test_count = 20});
   Loader loader(*dataset, {.batch = 10, .seed = 5});
-  Batch batch(10);
+  MaskBatch batch(10);
   loader.fill({4, 5}, 0, 3, batch.image_view(), batch.label_view());  // the ragged batch
   for (std::size_t row = 0; row < 3; ++row) {
     const MaskedSample sample =
@@ -238,7 +238,7 @@ TEST(MaskLoader, PartsAndThreadsChangeNothing) {
   const auto options = [](int threads) {
     return LoaderOptions{.batch = 10, .seed = 3, .augmentation = Augmentation::crop_flip, .threads = threads};
   };
-  Batch whole(10), threaded(10), part(4);
+  MaskBatch whole(10), threaded(10), part(4);
   Loader loader(*dataset, options(1)), three(*dataset, options(3));
   loader.fill({1, 2}, 0, 10, whole.image_view(), whole.label_view());
   three.fill({1, 2}, 0, 10, threaded.image_view(), threaded.label_view());
@@ -258,7 +258,7 @@ TEST(MaskLoader, HoldsASampleAndAMaskAThreadAndThePlanCountsThem) {
 TEST(MaskLoader, LabelsOfAnotherShapeAreOurOwnError) {
   const auto masks = open_glyph_masks({}), glyphs = open_glyphs({});
   Loader loader(*masks, {.batch = 4}), plain(*glyphs, {.batch = 4});
-  Batch batch(4);
+  MaskBatch batch(4);
   EXPECT_THROW(loader.fill({}, 0, 4, batch.image_view(), {batch.labels.data(), DType::i32, {4}}), InternalError);
   EXPECT_THROW(loader.fill({}, 0, 4, batch.image_view(), {batch.labels.data(), DType::i32, {4, 1024}}), InternalError);
   EXPECT_THROW(loader.fill({}, 0, 4, batch.image_view(), {batch.labels.data(), DType::i32, {3, 32, 32}}),

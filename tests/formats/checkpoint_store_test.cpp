@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing;
 
-void save(CheckpointStore& store, std::int64_t iteration, const std::string& text = "state") {
+void save_state(CheckpointStore& store, std::int64_t iteration, const std::string& text = "state") {
   store.save(iteration, [&](CheckpointWriter& writer) {
     writer.add_text("trainer_state.json", text);
     writer.add_text("model.safetensors", std::string(1000, 'w'));
@@ -60,7 +60,7 @@ TEST(CheckpointStore, WhatIsSavedIsFound) {
 TEST(CheckpointStore, TheNewestWinsByNumberNotByText) {
   const TempFolder folder;
   CheckpointStore store(folder.path());
-  for (const std::int64_t iteration : {999999999LL, 5LL, 1000000000LL}) save(store, iteration);
+  for (const std::int64_t iteration : {999999999LL, 5LL, 1000000000LL}) save_state(store, iteration);
   EXPECT_EQ(newest(folder.path()), 1000000000);
   EXPECT_EQ(checkpoint_name(5), "step-000000005");
   std::filesystem::create_directory(folder / "step-2000000000.part");
@@ -73,7 +73,7 @@ TEST(CheckpointStore, TheNewestWinsByNumberNotByText) {
 TEST(CheckpointStore, DamageIsSkippedWithItsReason) {
   const TempFolder folder;
   CheckpointStore store(folder.path());
-  for (std::int64_t iteration = 1; iteration <= 7; ++iteration) save(store, iteration);
+  for (std::int64_t iteration = 1; iteration <= 7; ++iteration) save_state(store, iteration);
   const auto file = [&](int iteration, const std::string& name) {
     return folder / checkpoint_name(iteration) + "/" + name;
   };
@@ -103,7 +103,7 @@ TEST(CheckpointStore, DamageIsSkippedWithItsReason) {
 TEST(CheckpointStore, ACheckpointUnderAFalseNumberIsSkipped) {
   const TempFolder folder;
   CheckpointStore store(folder.path());
-  save(store, 3);
+  save_state(store, 3);
   std::filesystem::rename(folder / checkpoint_name(3), folder / checkpoint_name(4));
   EXPECT_EQ(newest(folder.path()), -1);
 }
@@ -111,7 +111,7 @@ TEST(CheckpointStore, ACheckpointUnderAFalseNumberIsSkipped) {
 TEST(CheckpointStore, AFlippedBitAnywhereIsFoundByHashes) {
   const TempFolder folder;
   CheckpointStore store(folder.path());
-  save(store, 1);
+  save_state(store, 1);
   const std::string path = folder / checkpoint_name(1) + "/trainer_state.json";
   for (std::size_t position = 0; position < 5; ++position) {
     for (int bit = 0; bit < 8; ++bit) {
@@ -127,7 +127,7 @@ TEST(CheckpointStore, AFlippedBitAnywhereIsFoundByHashes) {
 TEST(CheckpointStore, OpeningOneByPathSaysWhatIsMissing) {
   const TempFolder folder;
   CheckpointStore store(folder.path());
-  save(store, 1);
+  save_state(store, 1);
   EXPECT_EQ(open_checkpoint(folder / checkpoint_name(1), Check::hashes).manifest.iteration, 1);
   EXPECT_NE(refusal([&] { open_checkpoint(folder / "nothing", Check::sizes); }).find("not a folder"),
             std::string::npos);
@@ -136,8 +136,8 @@ TEST(CheckpointStore, OpeningOneByPathSaysWhatIsMissing) {
 TEST(CheckpointStore, SavingAnIterationAgainReplacesIt) {
   const TempFolder folder;
   CheckpointStore store(folder.path());
-  save(store, 1, "first");
-  save(store, 1, "other");
+  save_state(store, 1, "first");
+  save_state(store, 1, "other");
   EXPECT_EQ(read_text_file(find_newest_complete(folder.path(), Check::hashes).newest->path_of("trainer_state.json")),
             "other");
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{checkpoint_name(1)});
@@ -146,11 +146,11 @@ TEST(CheckpointStore, SavingAnIterationAgainReplacesIt) {
 TEST(CheckpointStore, AReplacedOneCountsUntilItsSuccessorIsIn) {
   const TempFolder folder;
   CheckpointStore store(folder.path());
-  save(store, 1, "first");
+  save_state(store, 1, "first");
   std::filesystem::rename(folder / checkpoint_name(1),
                           folder / checkpoint_name(1) + ".old");  // killed between two renames
   EXPECT_EQ(newest(folder.path()), 1);
-  save(store, 1, "other");
+  save_state(store, 1, "other");
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{checkpoint_name(1)});
 }
 
@@ -160,14 +160,14 @@ TEST(CheckpointStore, LeftoversGoWithTheNextSave) {
   std::filesystem::create_directory(folder / "step-000000009.part");
   write_text_file(folder / "step-000000009.part/model.safetensors", "half");
   write_text_file(folder / "notes.part", "mine");
-  save(store, 1);
+  save_state(store, 1);
   EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"notes.part", checkpoint_name(1)}));
 }
 
 TEST(CheckpointStore, AFailingSaveLeavesTheOldOnesAndNothingElse) {
   const TempFolder folder;
   CheckpointStore store(folder.path());
-  save(store, 1);
+  save_state(store, 1);
   const std::string message = refusal([&] {
     store.save(2, [](CheckpointWriter& writer) {
       writer.add_text("model.safetensors", "half");
@@ -181,7 +181,7 @@ TEST(CheckpointStore, AFailingSaveLeavesTheOldOnesAndNothingElse) {
 TEST(CheckpointStore, PruneKeepsTheNewestCompleteOnes) {
   const TempFolder folder;
   CheckpointStore store(folder.path());
-  for (std::int64_t iteration = 1; iteration <= 6; ++iteration) save(store, iteration);
+  for (std::int64_t iteration = 1; iteration <= 6; ++iteration) save_state(store, iteration);
   std::filesystem::remove(folder / checkpoint_name(6) + "/complete.json");
   std::filesystem::remove(folder / checkpoint_name(2) + "/complete.json");
   store.prune(2);
@@ -197,8 +197,8 @@ TEST(CheckpointStore, PruneKeepsTheNewestCompleteOnes) {
 TEST(CheckpointStore, PruneDoesNotCountOneIterationTwice) {
   const TempFolder folder;
   CheckpointStore store(folder.path());
-  save(store, 1);
-  save(store, 2);
+  save_state(store, 1);
+  save_state(store, 2);
   std::filesystem::copy(folder / checkpoint_name(2), folder / checkpoint_name(2) + ".old",
                         std::filesystem::copy_options::recursive);
   store.prune(2);

@@ -37,7 +37,7 @@ std::string events_of(std::string_view text, const JsonLimits& limits = {}) {
   return recorder.log;
 }
 
-std::string refusal_of(std::string_view text, const JsonLimits& limits = {}) {
+std::string refusal_of_json(std::string_view text, const JsonLimits& limits = {}) {
   return refusal([&] { events_of(text, limits); });
 }
 
@@ -49,7 +49,7 @@ TEST(JsonReader, ReportsEveryKindOfValue) {
 TEST(JsonReader, IntegersBeyond63BitsArriveAsNumbers) {
   EXPECT_EQ(events_of(R"({"a":9223372036854775807})"), "{a=9223372036854775807 }");
   EXPECT_EQ(events_of(R"({"a":9223372036854775808})"), "{a=~9223372036854775808 }");
-  EXPECT_NE(refusal_of(R"({"a":1e999})"), "");
+  EXPECT_NE(refusal_of_json(R"({"a":1e999})"), "");
 }
 
 TEST(JsonReader, TakesOneObjectAndWhiteSpaceOnly) {
@@ -74,23 +74,24 @@ TEST(JsonReader, TakesOneObjectAndWhiteSpaceOnly) {
                            "{\"a\":\"\xed\xa0\x80\"}",
                            "{\"a\":\"\n\"}",
                            "{\"a\":\"\\ud800\"}"}) {
-    EXPECT_NE(refusal_of(text), "") << text;
+    EXPECT_NE(refusal_of_json(text), "") << text;
   }
 }
 
 TEST(JsonReader, DepthIsBounded) {
   EXPECT_EQ(events_of(R"({"a":[[[]]]})", {.depth = 4}), "{a=[[[]]]}");
-  EXPECT_EQ(refusal_of(R"({"a":[[[[]]]]})", {.depth = 4}), "input: JSON at byte 9 is nested deeper than 4 levels");
-  EXPECT_NE(refusal_of("{\"a\":" + std::string(1000000, '[')), "");
+  EXPECT_EQ(refusal_of_json(R"({"a":[[[[]]]]})", {.depth = 4}), "input: JSON at byte 9 is nested deeper than 4 levels");
+  EXPECT_NE(refusal_of_json("{\"a\":" + std::string(1000000, '[')), "");
 }
 
 TEST(JsonReader, TokensAndRunsOfSpaceAreBounded) {
   const JsonLimits limits{.depth = 2, .token_bytes = 1000};
-  EXPECT_EQ(refusal_of("{\"a\":\"" + std::string(900, 'x') + "\"}", limits), "");
-  EXPECT_NE(refusal_of("{\"a\":\"" + std::string(1001, 'x') + "\"}", limits), "");
-  EXPECT_NE(refusal_of("{\"a\":" + std::string(1001, '1') + "}", limits), "");
-  EXPECT_NE(refusal_of("{\"a\":" + std::string(1001, ' ') + "1}", limits), "");
-  EXPECT_EQ(refusal_of("{\"a\":1}" + std::string(100001, ' '), limits), "");  // behind the object there is no token
+  EXPECT_EQ(refusal_of_json("{\"a\":\"" + std::string(900, 'x') + "\"}", limits), "");
+  EXPECT_NE(refusal_of_json("{\"a\":\"" + std::string(1001, 'x') + "\"}", limits), "");
+  EXPECT_NE(refusal_of_json("{\"a\":" + std::string(1001, '1') + "}", limits), "");
+  EXPECT_NE(refusal_of_json("{\"a\":" + std::string(1001, ' ') + "1}", limits), "");
+  EXPECT_EQ(refusal_of_json("{\"a\":1}" + std::string(100001, ' '), limits),
+            "");  // behind the object there is no token
 }
 
 TEST(JsonReader, CrossesChunks) {

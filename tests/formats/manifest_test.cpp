@@ -14,9 +14,9 @@ const Manifest kManifest{.iteration = 500,
                          .files = {{.name = "model.safetensors", .bytes = 1234, .hash = 0x0123456789abcdef},
                                    {.name = "trainer_state.json", .bytes = 0, .hash = 0xffffffffffffffff}}};
 
-Manifest parse(std::string_view text) { return parse_manifest(text_source(text)); }
-std::string refusal_of(std::string_view text) {
-  return refusal([&] { parse(text); });
+Manifest parse_text(std::string_view text) { return parse_manifest(text_source(text)); }
+std::string refusal_of_manifest(std::string_view text) {
+  return refusal([&] { parse_text(text); });
 }
 
 TEST(Hash, IsFnv1a) {
@@ -31,8 +31,8 @@ TEST(Hash, IsFnv1a) {
 }
 
 TEST(Manifest, ReadsBackTheSame) {
-  EXPECT_EQ(parse(to_text(kManifest)), kManifest);
-  EXPECT_EQ(parse(to_text(Manifest{})), Manifest{});
+  EXPECT_EQ(parse_text(to_text(kManifest)), kManifest);
+  EXPECT_EQ(parse_text(to_text(Manifest{})), Manifest{});
   EXPECT_EQ(to_text(Manifest{.iteration = 1, .files = {{.name = "a", .bytes = 2, .hash = 3}}}),
             R"({"format":"thimble-checkpoint","version":1,"iteration":1,)"
             R"("files":[{"name":"a","bytes":2,"fnv1a64":"0000000000000003"}]})"
@@ -42,7 +42,7 @@ TEST(Manifest, ReadsBackTheSame) {
 TEST(Manifest, CutAnywhereIsRefused) {
   const std::string whole = to_text(kManifest);
   for (std::size_t size = 0; size + 1 < whole.size(); ++size)  // the last byte is a line end
-    EXPECT_NE(refusal_of(whole.substr(0, size)), "") << "cut to " << size << " bytes";
+    EXPECT_NE(refusal_of_manifest(whole.substr(0, size)), "") << "cut to " << size << " bytes";
 }
 
 TEST(Manifest, AnyByteAnywhereNeverCrashes) {
@@ -51,7 +51,7 @@ TEST(Manifest, AnyByteAnywhereNeverCrashes) {
     for (int value = 0; value < 256; ++value) {
       std::string changed = whole;
       changed[position] = static_cast<char>(value);
-      refusal([&] { EXPECT_EQ(parse(changed).files.size(), 2U) << changed; });
+      refusal([&] { EXPECT_EQ(parse_text(changed).files.size(), 2U) << changed; });
     }
   }
 }
@@ -73,12 +73,12 @@ TEST(Manifest, EveryFieldIsChecked) {
                      ",\"files\":", files, "}");
   };
   const std::string good = R"("thimble-checkpoint")";
-  EXPECT_EQ(refusal_of(manifest(good, "1", "5", "[]")), "");
-  EXPECT_NE(refusal_of(manifest("\"other\"", "1", "5", "[]")), "");
-  EXPECT_NE(refusal_of(manifest("1", "1", "5", "[]")), "");
-  EXPECT_NE(refusal_of(manifest(good, "2", "5", "[]")).find("this build reads version 1"), std::string::npos);
+  EXPECT_EQ(refusal_of_manifest(manifest(good, "1", "5", "[]")), "");
+  EXPECT_NE(refusal_of_manifest(manifest("\"other\"", "1", "5", "[]")), "");
+  EXPECT_NE(refusal_of_manifest(manifest("1", "1", "5", "[]")), "");
+  EXPECT_NE(refusal_of_manifest(manifest(good, "2", "5", "[]")).find("this build reads version 1"), std::string::npos);
   for (const char* iteration : {"-1", "1.5", "\"5\"", "null", "true", "[5]", "{}", "9223372036854775808"})
-    EXPECT_NE(refusal_of(manifest(good, "1", iteration, "[]")), "") << iteration;
+    EXPECT_NE(refusal_of_manifest(manifest(good, "1", iteration, "[]")), "") << iteration;
   for (const char* files :
        {"{}",
         "1",
@@ -100,9 +100,9 @@ TEST(Manifest, EveryFieldIsChecked) {
         R"([{"name":"a","bytes":{},"fnv1a64":"0000000000000000"}])",
         R"([{"name":"a","bytes":1,"fnv1a64":"0000000000000000","x":1}])",
         R"([{"name":"a","bytes":1,"fnv1a64":"0000000000000000"},{"name":"a","bytes":1,"fnv1a64":"0000000000000000"}])"})
-    EXPECT_NE(refusal_of(manifest(good, "1", "5", files)), "") << files;
-  EXPECT_NE(refusal_of("{}"), "");
-  EXPECT_NE(refusal_of(std::string(70000, ' ')), "");
+    EXPECT_NE(refusal_of_manifest(manifest(good, "1", "5", files)), "") << files;
+  EXPECT_NE(refusal_of_manifest("{}"), "");
+  EXPECT_NE(refusal_of_manifest(std::string(70000, ' ')), "");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::string dictionary(std::string_view descr, std::string_view order, std::stri
   return join_text("{'descr': '", descr, "', 'fortran_order': ", order, ", 'shape': ", shape, ", }\n");
 }
 
-std::string refusal_of(std::string_view text) {
+std::string refusal_of_npy(std::string_view text) {
   return refusal([&] { parse_npy(text_source(text)); });
 }
 
@@ -71,9 +71,9 @@ TEST(Npy, ReadsVersionsKeysInAnyOrderAndPieces) {
 
 TEST(HostileNpy, CutAnywhereOrWithAnyByteChangedNeverCrashes) {
   const std::string whole = npy(dictionary("<f4", "False", "(2, 3)"), std::string(24, 'd'));
-  ASSERT_EQ(refusal_of(whole), "");
+  ASSERT_EQ(refusal_of_npy(whole), "");
   for (std::size_t size = 0; size < whole.size(); ++size)
-    EXPECT_NE(refusal_of(std::string_view(whole).substr(0, size)), "") << "cut to " << size << " bytes";
+    EXPECT_NE(refusal_of_npy(std::string_view(whole).substr(0, size)), "") << "cut to " << size << " bytes";
   for (std::size_t position = 0; position < whole.size() - 24; ++position) {
     for (int value = 0; value < 256; ++value) {
       std::string changed = whole;
@@ -87,31 +87,31 @@ TEST(HostileNpy, ShapesAreChecked) {
   for (const char* shape :
        {"(-1,)", "(4)", "4", "(4", "(4,", "()x", "(4294967296, 4294967296)", "(0, 9223372036854775807, 9)",
         "(99999999999999999999,)", "(1, 1, 1, 1, 1, 1, 4)", "(4.0,)", "('4',)", "(4L,)", "(,)", "[4]"}) {
-    EXPECT_NE(refusal_of(npy(dictionary("|u1", "False", shape), "dddd")), "") << shape;
+    EXPECT_NE(refusal_of_npy(npy(dictionary("|u1", "False", shape), "dddd")), "") << shape;
   }
-  EXPECT_EQ(refusal_of(npy(dictionary("|u1", "False", "(4,)"), "dddd")), "");
+  EXPECT_EQ(refusal_of_npy(npy(dictionary("|u1", "False", "(4,)"), "dddd")), "");
 }
 
 TEST(HostileNpy, TypesOrderAndKeysAreChecked) {
   for (const char* descr : {">f4", "=f4", "<f2", "<i8", "O", "|O", "f4", ""})
-    EXPECT_NE(refusal_of(npy(dictionary(descr, "False", "(1,)"), "dddd")), "") << descr;
-  EXPECT_NE(refusal_of(npy(dictionary("<f4", "True", "(1,)"), "dddd")), "");
-  EXPECT_NE(refusal_of(npy(dictionary("<f4", "0", "(1,)"), "dddd")), "");
-  EXPECT_NE(refusal_of(npy("{'descr': '<f4', 'shape': (1,)}", "dddd")), "");
-  EXPECT_NE(refusal_of(npy("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", "dddd")), "");
-  EXPECT_NE(refusal_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': 1}", "dddd")), "");
-  EXPECT_NE(refusal_of(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "dddd")), "");
-  EXPECT_NE(refusal_of(npy("", "")), "");
-  EXPECT_NE(refusal_of(npy("{'descr", "")), "");
-  EXPECT_NE(refusal_of(npy(dictionary("<f4", "False", "(1,)") + "{}", "dddd")), "");
+    EXPECT_NE(refusal_of_npy(npy(dictionary(descr, "False", "(1,)"), "dddd")), "") << descr;
+  EXPECT_NE(refusal_of_npy(npy(dictionary("<f4", "True", "(1,)"), "dddd")), "");
+  EXPECT_NE(refusal_of_npy(npy(dictionary("<f4", "0", "(1,)"), "dddd")), "");
+  EXPECT_NE(refusal_of_npy(npy("{'descr': '<f4', 'shape': (1,)}", "dddd")), "");
+  EXPECT_NE(refusal_of_npy(npy("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", "dddd")), "");
+  EXPECT_NE(refusal_of_npy(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': 1}", "dddd")), "");
+  EXPECT_NE(refusal_of_npy(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "dddd")), "");
+  EXPECT_NE(refusal_of_npy(npy("", "")), "");
+  EXPECT_NE(refusal_of_npy(npy("{'descr", "")), "");
+  EXPECT_NE(refusal_of_npy(npy(dictionary("<f4", "False", "(1,)") + "{}", "dddd")), "");
 }
 
 TEST(HostileNpy, LengthsAreChecked) {
-  EXPECT_NE(refusal_of(std::string("\x93NUMPY\x01\x00\xff\xff", 10)), "");
-  EXPECT_NE(refusal_of(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12)), "");
-  EXPECT_NE(refusal_of(std::string("\x93NUMPY\x02\x00\x00\x00", 10)), "");
-  EXPECT_NE(refusal_of(std::string("\x93NUMPY\x04\x00\x00\x00\x00\x00", 12)), "");
-  EXPECT_NE(refusal_of(npy(dictionary("<f4", "False", "(1,)"), "ddddd")), "");
+  EXPECT_NE(refusal_of_npy(std::string("\x93NUMPY\x01\x00\xff\xff", 10)), "");
+  EXPECT_NE(refusal_of_npy(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12)), "");
+  EXPECT_NE(refusal_of_npy(std::string("\x93NUMPY\x02\x00\x00\x00", 10)), "");
+  EXPECT_NE(refusal_of_npy(std::string("\x93NUMPY\x04\x00\x00\x00\x00\x00", 12)), "");
+  EXPECT_NE(refusal_of_npy(npy(dictionary("<f4", "False", "(1,)"), "ddddd")), "");
 }
 
 }  // namespace

@@ -13,7 +13,6 @@ namespace thimble::testing {
 namespace {
 
 constexpr std::size_t kSketch = 128;
-constexpr int kThreads = 2;
 const std::string kFolder = "tests/goldens/";
 
 Recipe read_recipe(const std::string& path) {

@@ -14,6 +14,8 @@
 
 namespace thimble::testing {
 
+constexpr int kThreads = 2;  // that ours may take
+
 struct OptimizerRecipe {
   OptimizerSpec spec;
   float learning_rate = 0;

@@ -8,8 +8,6 @@
 namespace thimble::testing {
 namespace {
 
-constexpr int kThreads = 2;
-
 Compiled compile_recipe(const Recipe& recipe, const GoldenRunOptions& options) {
   CompileRequest request;
   request.model = recipe.model;

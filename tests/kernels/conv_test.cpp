@@ -47,8 +47,6 @@ void check_grad_weight(const ConvCase& c, DType x, DType y, DType w) {
   check_products("conv2d_update_weight", {{w, w_shape(c)}, {x, x_shape(c)}, {y, y_shape(c)}}, attributes);
 }
 
-constexpr DType kStored[] = {DType::f32, DType::bf16};
-
 void check_all(const ConvCase& c) {
   for (const DType dtype : kStored) {
     check_forward(c, dtype, dtype);

@@ -5,8 +5,6 @@
 namespace thimble {
 namespace {
 
-constexpr DType kStored[] = {DType::f32, DType::bf16};
-
 struct Sizes {
   std::int64_t rows, depth, columns;
 };

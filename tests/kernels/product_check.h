@@ -22,6 +22,8 @@
 
 namespace thimble {
 
+constexpr DType kStored[] = {DType::f32, DType::bf16};  // what operands may be
+
 // Bytes between two guards. The data begins `shift` bytes after a 64-byte boundary.
 class GuardedBytes {
  public:

@@ -68,19 +68,19 @@ TEST(SparseNorm, StaysInsideThePoolWhateverTheTableSays) {
   EXPECT_EQ(run_op("sparse_norm", {{"slot", std::int64_t{1}}}, {pool, mask, table}, {})[0].at(0), 5);
 }
 
-struct RuleCase {
+struct ScaledRule {
   std::string op;
   std::size_t tensors;
 };
 
 // A scaled gradient is the gradient times the scale: powers of two leave no rounding between the two.
 TEST(ScaledUpdates, TakeTheGradientTimesTheScale) {
-  for (const RuleCase& rule : {RuleCase{"sgd_update", 1},
-                               {"momentum_update", 2},
-                               {"nesterov_update", 2},
-                               {"adamw_update", 3},
-                               {"momentum_open", 2},
-                               {"momentum_close", 2}}) {
+  for (const ScaledRule& rule : {ScaledRule{"sgd_update", 1},
+                                 {"momentum_update", 2},
+                                 {"nesterov_update", 2},
+                                 {"adamw_update", 3},
+                                 {"momentum_open", 2},
+                                 {"momentum_close", 2}}) {
     Attributes attributes;
     if (has_attribute(*find_op(op_table(), rule.op), "momentum")) attributes.set("momentum", 0.75);
     std::vector<Tensor> in;

@@ -12,9 +12,6 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 Tensor f64(const Shape& shape, const Numbers& values) { return Tensor({DType::f64, shape}, values); }
 
 // Normal numbers; `stream` tells tensors of one test apart.

@@ -14,9 +14,6 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 Tensor row(const Numbers& values) { return Tensor({DType::f64, {static_cast<std::int64_t>(values.size())}}, values); }
 
 Numbers values_of(std::string_view op, const Numbers& x) { return run_op(op, {}, {row(x)})[0].values(); }

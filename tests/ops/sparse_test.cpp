@@ -265,15 +265,6 @@ TEST(SparseOps, BitsPastTheLastElementAreIgnored) {
   EXPECT_EQ(total.values(), (std::vector<double>{2, 2, 2, 1, 1, 1, 1, 1}));
 }
 
-std::string refusal(std::string_view op, const Attributes& attributes, const std::vector<Tensor>& in) {
-  try {
-    run_op(op, attributes, in);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "taken";
-}
-
 TEST(SparseOps, RefuseWhatDoesNotFitTogether) {
   const Tensor pool({DType::f32, {8}, Layout::pooled}), larger({DType::f32, {9}, Layout::pooled}),
       dense({DType::f32, {8}});

@@ -210,15 +210,6 @@ TEST(StochasticRounding, LeavesF32Alone) {
 
 // Refusals name what was found and what was wanted.
 
-std::string refusal(std::string_view op, const Attributes& attributes, const std::vector<Tensor>& in) {
-  try {
-    run_op(op, attributes, in);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "taken";
-}
-
 TEST(Updates, RefuseNumbersThatMakeNoSense) {
   const std::vector<Tensor> two(2, f64({1})), three(3, f64({1})), four(4, f64({1}));
   EXPECT_EQ(refusal("sgd_update", {{"rounding", std::string("up")}}, two),

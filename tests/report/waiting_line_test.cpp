@@ -30,7 +30,7 @@ struct Pipe {
   std::string read_up_to(std::size_t count) const {
     std::string text;
     char byte = 0;
-    while (text.size() < count && read(read_end, &byte, 1) == 1) text += byte;
+    while (text.size() < count && ::read(read_end, &byte, 1) == 1) text += byte;
     return text;
   }
   std::string close_and_read() {

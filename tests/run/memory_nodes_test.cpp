@@ -12,9 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class MemoryNodes : public testing::Test {
+class MemoryNodes : public ::testing::Test {
  protected:
-  MemoryNodes() : root_(fs::path(testing::TempDir()) / ("nodes_" + std::to_string(getpid()))) {}
+  MemoryNodes() : root_(fs::path(::testing::TempDir()) / ("nodes_" + std::to_string(getpid()))) {}
   ~MemoryNodes() override { fs::remove_all(root_); }
 
   void write_node(int node, const std::string& processors) const {

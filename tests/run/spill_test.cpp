@@ -18,7 +18,7 @@
 namespace thimble {
 namespace {
 
-constexpr Bytes kStaging = 4 * kSpillBlock;
+constexpr Bytes kSpillStaging = 4 * kSpillBlock;
 
 std::vector<std::byte> noise(std::size_t bytes, std::uint64_t seed) {
   std::vector<std::byte> result(bytes);
@@ -30,12 +30,12 @@ std::vector<std::byte> noise(std::size_t bytes, std::uint64_t seed) {
 // On a disk, beside this source's build: temporary folders may be memory.
 class Spill : public ::testing::TestWithParam<bool> {
  protected:
-  Spill() : folder_(std::filesystem::current_path() / "spill_test_folder"), arena_(kStaging) {
+  Spill() : folder_(std::filesystem::current_path() / "spill_test_folder"), arena_(kSpillStaging) {
     std::filesystem::create_directories(folder_);
   }
   ~Spill() override { std::filesystem::remove_all(folder_); }
 
-  std::span<std::byte> staging() const { return {arena_.data(), static_cast<std::size_t>(kStaging)}; }
+  std::span<std::byte> staging() const { return {arena_.data(), static_cast<std::size_t>(kSpillStaging)}; }
   std::string folder() const { return folder_.string(); }
 
   std::filesystem::path folder_;

@@ -2,6 +2,7 @@
 // tests compare with.
 #pragma once
 
+#include <limits>
 #include <map>
 
 #include "base/error.h"
@@ -10,6 +11,9 @@
 #include "support/tensor.h"
 
 namespace thimble::testing {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 inline std::vector<Type> types_of(const std::vector<Tensor>& tensors) {
   std::vector<Type> types;
@@ -38,6 +42,16 @@ inline std::vector<Tensor> run_op(std::string_view name, const Attributes& attri
   const OpDef* op = find_op(op_table(), name);
   ensure(op != nullptr, "there is no op '", name, "'");
   return run_op(*op, complete_attributes(*op, attributes), std::move(in), scalars);
+}
+
+// What the user is told if the op refuses.
+inline std::string refusal(std::string_view op, const Attributes& attributes, const std::vector<Tensor>& in) {
+  try {
+    run_op(op, attributes, in);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "taken";
 }
 
 using Values = std::map<ValueId, Tensor>;

@@ -130,9 +130,9 @@ TEST_F(Offload, StartsFromImportedWeights) {
 }
 
 // Tells which write of the spill file is the last, counted from the end of the seventh iteration.
-class Killer final : public TrainObserver {
+class WriteKiller final : public TrainObserver {
  public:
-  explicit Killer(int write) : write_(write) {}
+  explicit WriteKiller(int write) : write_(write) {}
   void on_iteration(const IterationFacts& facts) override {
     if (facts.iteration == 7) writes_left = write_;
   }
@@ -155,7 +155,7 @@ TEST_F(Offload, IsKilledInAWriteAndContinuesToTheSameBits) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      Killer killer(write);
+      WriteKiller killer(write);
       const std::atomic<bool> never = false;
       train(options, dataset_, op_table(), cpu_kernels(), killer, never);
       _exit(0);

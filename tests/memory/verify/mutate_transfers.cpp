@@ -8,7 +8,7 @@ namespace {
 
 // A phase of a plan and one of its steps, which starts or waits as wanted; the step is that of none if there is no
 // such.
-struct Spot {
+struct TransferSpot {
   PhasePlan& phase;
   std::size_t step_index = 0;
 
@@ -18,8 +18,8 @@ struct Spot {
 };
 
 template <typename Wanted>
-Spot pick(RealPlan& plan, Dice& dice, const Wanted& is_wanted) {
-  Spot spot{plan.set.phases[dice.index(plan.set.phases.size())]};
+TransferSpot pick(RealPlan& plan, Dice& dice, const Wanted& is_wanted) {
+  TransferSpot spot{plan.set.phases[dice.index(plan.set.phases.size())]};
   std::vector<std::size_t> found;
   for (std::size_t s = 0; s < spot.phase.steps.size(); ++s) {
     if (is_wanted(spot.phase.steps[s])) found.push_back(s);
@@ -37,14 +37,14 @@ PlannedTransfer* pick_transfer(RealPlan& plan, Dice& dice) {
 }
 
 bool drop_wait(RealPlan& plan, Dice& dice) {
-  const Spot spot = pick(plan, dice, waits);
+  const TransferSpot spot = pick(plan, dice, waits);
   if (!spot.exists()) return false;
   spot.phase.steps.erase(spot.position());
   return true;
 }
 
 bool drop_start(RealPlan& plan, Dice& dice) {
-  const Spot spot = pick(plan, dice, starts);
+  const TransferSpot spot = pick(plan, dice, starts);
   if (!spot.exists()) return false;
   spot.phase.steps.erase(spot.position());
   return true;
@@ -52,7 +52,7 @@ bool drop_start(RealPlan& plan, Dice& dice) {
 
 // Before the last write of what is stored, or before the store of what is loaded.
 bool hoist_start(RealPlan& plan, Dice& dice) {
-  const Spot spot = pick(plan, dice, starts);
+  const TransferSpot spot = pick(plan, dice, starts);
   if (!spot.exists() || spot.step_index == 0) return false;
   const std::size_t back = 1 + dice.index(std::min<std::size_t>(spot.step_index, 12));
   std::rotate(spot.position() - static_cast<std::ptrdiff_t>(back), spot.position(), spot.position() + 1);
@@ -61,7 +61,7 @@ bool hoist_start(RealPlan& plan, Dice& dice) {
 
 // Beyond the first use of what is loaded, or beyond the reuse of what is stored.
 bool delay_wait(RealPlan& plan, Dice& dice) {
-  const Spot spot = pick(plan, dice, waits);
+  const TransferSpot spot = pick(plan, dice, waits);
   if (!spot.exists() || spot.step_index + 1 == spot.phase.steps.size()) return false;
   const std::size_t room = spot.phase.steps.size() - spot.step_index - 1;
   const std::size_t on = 1 + dice.index(std::min<std::size_t>(room, 12));
@@ -117,7 +117,7 @@ bool swap_file_ends(RealPlan& plan, Dice& dice) {
 
 // A step between start and wait writes, or has its workspace, where bytes are on their way.
 bool write_in_flight(RealPlan& plan, Dice& dice) {
-  const Spot spot = pick(plan, dice, starts);
+  const TransferSpot spot = pick(plan, dice, starts);
   if (!spot.exists()) return false;
   const int index = spot.step().starts;
   const PlannedTransfer& transfer = spot.phase.transfers[static_cast<std::size_t>(index)];
@@ -147,15 +147,16 @@ bool share_arena_end(RealPlan& plan, Dice& dice) {
   return true;
 }
 
-constexpr Mutation kMutations[] = {{"wait dropped", drop_wait},           {"start dropped", drop_start},
-                                   {"start hoisted", hoist_start},        {"wait delayed", delay_wait},
-                                   {"arena end moved", move_arena_end},   {"file end moved", move_file_end},
-                                   {"transfer turned round", turn_round}, {"fewer bytes moved", move_fewer_bytes},
-                                   {"file ends swapped", swap_file_ends}, {"written in flight", write_in_flight},
-                                   {"arena ends shared", share_arena_end}};
+constexpr Mutation kTransferMutations[] = {
+    {"wait dropped", drop_wait},           {"start dropped", drop_start},
+    {"start hoisted", hoist_start},        {"wait delayed", delay_wait},
+    {"arena end moved", move_arena_end},   {"file end moved", move_file_end},
+    {"transfer turned round", turn_round}, {"fewer bytes moved", move_fewer_bytes},
+    {"file ends swapped", swap_file_ends}, {"written in flight", write_in_flight},
+    {"arena ends shared", share_arena_end}};
 
 }  // namespace
 
-std::span<const Mutation> transfer_mutations() { return kMutations; }
+std::span<const Mutation> transfer_mutations() { return kTransferMutations; }
 
 }  // namespace thimble::testing

@@ -8,7 +8,7 @@ std::string refuse(const KernelQuery& q) { return refuse_gather(q, q.in[1]); }
 
 std::unique_ptr<KernelState> prepare(const KernelQuery& q) { return prepare_forward(q); }
 
-Bytes workspace(const KernelQuery& q) { return forward_workspace(plan_forward(q), q.threads); }
+Bytes workspace(const KernelQuery& q) { return forward_workspace(q); }
 
 Status run(const KernelState& state, const Call& call) noexcept { return run_forward<false>(state, call); }
 

@@ -24,7 +24,7 @@ std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
 
 Bytes workspace(const KernelQuery& q) {
   const GatherPlan plan = plan_of(q);
-  return plan.shape.is_depthwise() ? 0 : carve_packed(plan, q.threads, nullptr).bytes;
+  return plan.shape.is_depthwise() ? widened_elements(q.in[1]) * 4 : carve_packed(plan, q.threads, nullptr).bytes;
 }
 
 Status run(const KernelState& state, const Call& call) noexcept {

@@ -39,10 +39,10 @@ struct RowAhead {
 
 // What a row of outputs of one phase of the columns reads, from the first tap inside the source: `x` as the output at
 // u = 0 sees it.
-template <typename X, typename W>
+template <typename X>
 struct DepthwiseTaps {
   const X* x = nullptr;
-  const W* w = nullptr;
+  const float* w = nullptr;
   std::int64_t rows = 0, columns = 0;
   std::int64_t x_row = 0, x_column = 0;  // from one tap to the next
   std::int64_t w_row = 0, w_column = 0;
@@ -50,8 +50,8 @@ struct DepthwiseTaps {
 };
 
 // The same for one vector of channels: what is read is normalised first, or left as it is.
-template <typename X, typename W, typename Change>
-struct VectorTaps : DepthwiseTaps<X, W> {
+template <typename X, typename Change>
+struct VectorTaps : DepthwiseTaps<X> {
   Change change;
 
   template <typename Lanes>
@@ -61,8 +61,8 @@ struct VectorTaps : DepthwiseTaps<X, W> {
 };
 
 // The sum of some taps of a row of taps and of all rows.
-template <typename X, typename W, typename Change, typename Lanes>
-THIMBLE_INLINE Vec depthwise_sum(const VectorTaps<X, W, Change>& t, const X* x, const W* w, Range columns,
+template <typename X, typename Change, typename Lanes>
+THIMBLE_INLINE Vec depthwise_sum(const VectorTaps<X, Change>& t, const X* x, const float* w, Range columns,
                                  Lanes lanes) {
   Vec sum = zero();
   for (std::int64_t i = 0; i < t.rows; ++i) {
@@ -90,8 +90,8 @@ struct DepthwiseRow {
 // begins at the place that is returned.
 constexpr bool kSlides = kIsa != Isa::avx2;
 
-template <int kRows, typename X, typename W, typename Change, typename Lanes, typename Results>
-THIMBLE_INLINE std::int64_t slide_windows(const DepthwiseTaps<X, W>& t, const Change& change, const X* x,
+template <int kRows, typename X, typename Change, typename Lanes, typename Results>
+THIMBLE_INLINE std::int64_t slide_windows(const DepthwiseTaps<X>& t, const Change& change, const X* x,
                                           const Vec (&weights)[kRows][kUsualTaps], Range u, Lanes lanes,
                                           RowAhead<X>& ahead, Results& results) {
   Vec seen[kUsualTaps][kRows];
@@ -121,9 +121,9 @@ THIMBLE_INLINE std::int64_t slide_windows(const DepthwiseTaps<X, W>& t, const Ch
 }
 
 // All outputs of a row, of windows that are kRows x kColumns large: results.take(u, sum) has each.
-template <int kRows, int kColumns, typename X, typename W, typename Change, typename Lanes, typename Results>
-THIMBLE_INLINE void depthwise_windows(const VectorTaps<X, W, Change>& t, const DepthwiseRow& row, const X* x,
-                                      const W* w, Lanes lanes, RowAhead<X>& ahead, Results& results) {
+template <int kRows, int kColumns, typename X, typename Change, typename Lanes, typename Results>
+THIMBLE_INLINE void depthwise_windows(const VectorTaps<X, Change>& t, const DepthwiseRow& row, const X* x,
+                                      const float* w, Lanes lanes, RowAhead<X>& ahead, Results& results) {
   RowAhead<X> fetched = ahead;  // copies, which stay in registers
   Results own = results;
   const Change change = t.change;
@@ -165,8 +165,8 @@ THIMBLE_INLINE void depthwise_windows(const VectorTaps<X, W, Change>& t, const D
 
 // The same for windows of any size: those of 3 x 3 taps have 2 x 3 at the upper and lower border, and their gradients
 // less where they jump.
-template <typename X, typename W, typename Change, typename Lanes, typename Results>
-THIMBLE_INLINE void depthwise_row(const VectorTaps<X, W, Change>& t, const DepthwiseRow& row, const X* x, const W* w,
+template <typename X, typename Change, typename Lanes, typename Results>
+THIMBLE_INLINE void depthwise_row(const VectorTaps<X, Change>& t, const DepthwiseRow& row, const X* x, const float* w,
                                   Lanes lanes, RowAhead<X>& ahead, Results& results) {
   constexpr int kNone = -1;
   switch (t.columns <= kUsualTaps ? t.rows * 4 + t.columns : kNone) {
@@ -217,8 +217,8 @@ struct DepthwiseGather {
   // Makes output row `row`, counted over all images: open(channel, first, step, lanes) gives what takes the sums of a
   // vector of channels, take(u, sum) for each, whose result stands at first + u * step, and close() in the end. `next`
   // is where the results of the next row go, if they are fetched.
-  template <typename X, typename W, typename Source, typename Open>
-  void run(const X* x, const Source& source, const W* w, std::int64_t row, const X* next, Open&& open) const {
+  template <typename X, typename Source, typename Open>
+  void run(const X* x, const Source& source, const float* w, std::int64_t row, const X* next, Open&& open) const {
     source.enter(row / rows.out);
     const std::int64_t h = row % rows.out;
     const std::int64_t remainder = (h + rows.padding) % rows.period;
@@ -226,7 +226,7 @@ struct DepthwiseGather {
     const std::int64_t u = (h - phase.first_out) / rows.period;
     const std::int64_t first = u * rows.stride + phase.first_source;
     const Range inside = inside_steps(first, phase.source_step, rows.source, phase.taps);
-    DepthwiseTaps<X, W> taps;
+    DepthwiseTaps<X> taps;
     taps.rows = inside.end - inside.begin;
     taps.x_row = phase.source_step * columns.source * channels;
     taps.w_row = phase.tap_step * columns.kernel * channels;
@@ -241,8 +241,8 @@ struct DepthwiseGather {
   }
 
  private:
-  template <typename X, typename W, typename Source, typename Open>
-  void run_phase(DepthwiseTaps<X, W> t, const Source& source, const AxisPhase& phase, std::int64_t row_place,
+  template <typename X, typename Source, typename Open>
+  void run_phase(DepthwiseTaps<X> t, const Source& source, const AxisPhase& phase, std::int64_t row_place,
                  RowAhead<X>& ahead, Open&& open) const {
     t.columns = phase.taps;
     t.x_column = phase.source_step * channels;
@@ -258,7 +258,7 @@ struct DepthwiseGather {
                                   phase.source_step,        columns.source};
     each_vector(0, channels, [&](std::int64_t c, auto lanes) {
       auto results = open(c, row_place + phase.first_out * channels + c, columns.period * channels, lanes);
-      const VectorTaps<X, W, decltype(source.change(c, lanes))> taps = {t, source.change(c, lanes)};
+      const VectorTaps<X, decltype(source.change(c, lanes))> taps = {t, source.change(c, lanes)};
       depthwise_row(taps, outputs, t.x + c, t.w + c, lanes, ahead, results);
       results.close();
     });
@@ -295,16 +295,16 @@ struct DepthwiseResults {
 };
 
 // Gathers the rows of the result that fall to a thread.
-template <bool kWatches, typename X, typename W, typename Source, typename End>
-void run_depthwise_rows(const DepthwiseGather& gather, const Call& call, const Source& source, Shares& shares,
-                        int thread, const PieceMoments& moments, const End& end) noexcept {
+template <bool kWatches, typename X, typename Source, typename End>
+void run_depthwise_rows(const DepthwiseGather& gather, const Call& call, const float* weights, const Source& source,
+                        Shares& shares, int thread, const PieceMoments& moments, const End& end) noexcept {
   X* out = call.out[0].as<X>();
   const bool lies_over = call.in.size() == 3 && call.in[2].data == call.out[0].data;
   const bool streams = !lies_over && is_streamed(out, call.out[0].shape.count(), gather.channels);
   shares.take(thread, [&](Range rows) {
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       const X* next = streams ? nullptr : out + (row + 1) * gather.columns.out * gather.channels;
-      gather.run(call.in[0].as<const X>(), source, call.in[1].as<const W>(), row, next,
+      gather.run(call.in[0].as<const X>(), source, weights, row, next,
                  [&](std::int64_t channel, std::int64_t first, std::int64_t step, auto lanes) {
                    return DepthwiseResults<kWatches, X, decltype(lanes), End>{out,  streams, channel, first,
                                                                               step, lanes,   &end,    &moments};
@@ -314,34 +314,44 @@ void run_depthwise_rows(const DepthwiseGather& gather, const Call& call, const S
   if (streams) end_streams();
 }
 
+// Weights are few: as f32 they take little room, and the large loops are compiled for one type of them.
+inline std::int64_t widened_elements(const Type& weights) {
+  return weights.dtype == DType::f32 ? 0 : round_up(weights.shape.count(), 16);
+}
+
+inline const float* widened_weights(const TensorView& weights, float* room) noexcept {
+  if (weights.dtype == DType::f32) return weights.as<const float>();
+  const auto* from = weights.as<const BFloat16>();
+  each_vector(0, weights.shape.count(),
+              [&](std::int64_t i, auto lanes) { store(room + i, load(from + i, lanes), lanes); });
+  return room;
+}
+
 // `all` are the moments of the result, or none; with_source(thread, body) calls body with what a thread reads from.
 template <bool kMayWatch, typename WithSource, typename End>
-void run_depthwise(const DepthwiseGather& gather, std::int64_t batch, const Call& call, const ThreadMoments& all,
-                   const WithSource& with_source, const End& end) noexcept {
+void run_depthwise(const DepthwiseGather& gather, std::int64_t batch, const Call& call, const float* weights,
+                   const ThreadMoments& all, const WithSource& with_source, const End& end) noexcept {
   all.clear();
   Shares shares(batch * gather.rows.out, call.threads, 1, all.what.exists());
   parallel(call.threads, [&](int thread, int) {
     const PieceMoments own = all.of(thread);
     with_element(call.in[0].dtype, [&](auto x) {
-      with_element(call.in[1].dtype, [&](auto w) {
-        using X = decltype(x);
-        using W = decltype(w);
-        with_source(thread, [&](const auto& source) {
-          if constexpr (kReadsDepthwise<X>) {
-            if constexpr (kMayWatch) {
-              if (all.what.exists())
-                return run_depthwise_rows<true, X, W>(gather, call, source, shares, thread, own, end);
-            }
-            run_depthwise_rows<false, X, W>(gather, call, source, shares, thread, own, end);
+      using X = decltype(x);
+      with_source(thread, [&](const auto& source) {
+        if constexpr (kReadsDepthwise<X>) {
+          if constexpr (kMayWatch) {
+            if (all.what.exists())
+              return run_depthwise_rows<true, X>(gather, call, weights, source, shares, thread, own, end);
           }
-        });
+          run_depthwise_rows<false, X>(gather, call, weights, source, shares, thread, own, end);
+        }
       });
     });
   });
   all.store_to(call.out);
 }
 
-// A thread's part of the workspace: coefficients of the norm, then moments.
+// A thread's part of the workspace: coefficients of the norm, then moments. Behind all parts lie widened weights.
 struct DepthwiseForward {
   ConvShape shape;
   Activation activation = Activation::none;
@@ -349,6 +359,9 @@ struct DepthwiseForward {
   OutMoments moments;
 
   std::int64_t thread_elements() const { return norm.elements() + moments.elements(); }
+  Bytes workspace(const Type& weights, int threads) const {
+    return (threads * thread_elements() + widened_elements(weights)) * 4;
+  }
 
   // `operands` are those of the norm.
   template <bool kNormalizes>
@@ -367,7 +380,8 @@ struct DepthwiseForward {
         body(PlainSource{});
       }
     };
-    run_depthwise<true>(gather, shape.batch, call, all, with_source,
+    const float* weights = widened_weights(call.in[1], buffers + call.threads * thread_elements());
+    run_depthwise<true>(gather, shape.batch, call, weights, all, with_source,
                         [&](auto, std::int64_t, std::int64_t channel, auto lanes, Vec sum) {
                           if (bias != nullptr) {
                             with_element(bias->dtype, [&](auto e) {
@@ -383,8 +397,9 @@ inline void depthwise_grad_input(const ConvShape& s, const Call& call) noexcept 
   const TensorView* addend = call.in.size() == 3 ? &call.in[2] : nullptr;
   const DepthwiseGather gather = {backward_axis(s, s.out_height, s.height, s.kernel_height),
                                   backward_axis(s, s.out_width, s.width, s.kernel_width), s.channels};
+  const float* weights = widened_weights(call.in[1], reinterpret_cast<float*>(call.workspace));
   run_depthwise<false>(
-      gather, s.batch, call, {}, [](int, auto&& body) { body(PlainSource{}); },
+      gather, s.batch, call, weights, {}, [](int, auto&& body) { body(PlainSource{}); },
       [&](auto y, std::int64_t place, std::int64_t, auto lanes, Vec sum) {
         return addend == nullptr ? sum : add(load(addend->as<const decltype(y)>() + place, lanes), sum);
       });

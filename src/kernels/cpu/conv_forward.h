@@ -36,9 +36,10 @@ inline DepthwiseForward depthwise_forward(const GatherPlan& plan, Activation act
   return {plan.shape, activation, plan.maker.norm, plan.moments};
 }
 
-inline Bytes forward_workspace(const GatherPlan& plan, int threads) {
-  if (plan.shape.is_depthwise()) return threads * depthwise_forward(plan).thread_elements() * 4;
-  return packs(plan.shape) ? carve_packed(plan, threads, nullptr).bytes : threads * plan.buffer_elements() * 4;
+inline Bytes forward_workspace(const KernelQuery& q, const SourceNorm& norm = {}) {
+  const GatherPlan plan = plan_forward(q, norm);
+  if (plan.shape.is_depthwise()) return depthwise_forward(plan).workspace(q.in[1], q.threads);
+  return packs(plan.shape) ? carve_packed(plan, q.threads, nullptr).bytes : q.threads * plan.buffer_elements() * 4;
 }
 
 template <typename W>

@@ -16,8 +16,7 @@ std::unique_ptr<KernelState> prepare(const KernelQuery& q) {
 
 Bytes workspace(const KernelQuery& q) {
   const PlainOperands<Type> plain(q.in, 0);
-  return forward_workspace(
-      plan_forward({plain.span(), q.out, q.attributes, q.threads}, source_norm(*q.attributes, q.in[0])), q.threads);
+  return forward_workspace({plain.span(), q.out, q.attributes, q.threads}, source_norm(*q.attributes, q.in[0]));
 }
 
 Status run(const KernelState& state, const Call& call) noexcept {

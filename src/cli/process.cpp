@@ -1,13 +1,16 @@
 #include "cli/process.h"
 
+#include <fcntl.h>
 #include <link.h>
 #include <malloc.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace thimble::cli {
@@ -59,11 +62,23 @@ void map_pages_singly() {
   });
 }
 
+// Huge pages are for the arena, which asks for them: heaps and stacks would only grow by them. Where the system gives
+// them unasked and cannot tell the two apart (before Linux 6.18), there are none.
+void take_huge_pages_where_asked() {
+  constexpr unsigned long kExceptAdvised = 1UL << 1;  // PR_THP_DISABLE_EXCEPT_ADVISED
+  if (prctl(PR_SET_THP_DISABLE, 1, kExceptAdvised, 0, 0) == 0) return;
+  char setting[64] = {};  // as in "always [madvise] never"
+  const int file = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
+  const bool is_known = file >= 0 && read(file, setting, sizeof(setting) - 1) > 0;
+  if (file >= 0) close(file);
+  if (!is_known || std::strstr(setting, "[madvise]") == nullptr) prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+}
+
 }  // namespace
 
 void prepare_process() {
   signal(SIGXFSZ, SIG_IGN);  // a file size limit becomes an error with a message, as a full disk does
-  prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+  take_huge_pages_where_asked();
   map_pages_singly();
   mallopt(M_ARENA_MAX, kHeaps);
   mallopt(M_MMAP_THRESHOLD, kMappedFrom);

@@ -174,12 +174,12 @@ TEST(Cost, ADamagedCacheIsRefusedByThoseWhoWantItAndReplacedByBench) {
   const TempFolder cache;
   ASSERT_EQ(run_cached(kBench, cache / "").code, 0);
   const std::string path = cost_file_in(cache / "");
-  const std::string good = read_file(path);
+  const std::string good = read_text_file(path);
   const Words plan = {"plan",    "wrn10-1-gn", "--batch", "8",      "--input",
                       "16x16x3", "--threads",  "1",       "--cost", "measured"};
   for (const std::string& bad : {std::string(), good.substr(0, good.size() / 2), std::string("\0\xff{", 3),
                                  std::string("{\"format\":\"other\"}")}) {
-    write_file(path, bad);
+    write_text_file(path, bad);
     const Outcome outcome = run_cached(plan, cache / "");
     EXPECT_EQ(outcome.code, 1);
     EXPECT_TRUE(contains(outcome.err, path)) << outcome.err;
@@ -194,7 +194,7 @@ TEST(Cost, ADamagedCacheIsRefusedByThoseWhoWantItAndReplacedByBench) {
 
 TEST(Cost, ACacheThatCannotBeWrittenIsAnErrorBehindTheFigures) {
   const TempFolder cache;
-  write_file(cache / "thimble", "a file where the folder should be");
+  write_text_file(cache / "thimble", "a file where the folder should be");
   const Outcome outcome = run_cached(kBench, cache / "");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(contains(outcome.out, "By kernel and operands"));
@@ -212,8 +212,8 @@ TEST(Cost, TrainsToTheSameBitsAndIsKeptForAResume) {
   const Outcome measured = run_cached(with(run, {"--out", cache / "time", "--cost", "measured"}), cache / "");
   ASSERT_EQ(measured.code, 0) << measured.err;
   EXPECT_EQ(weights_of(cache / "time", 2), weights_of(cache / "model", 2));
-  EXPECT_TRUE(contains(read_file(cache / "time/options.toml"), "cost = \"measured\""));
-  EXPECT_TRUE(contains(read_file(cache / "time/run.json"), "\"cost\":\"measured\""));
+  EXPECT_TRUE(contains(read_text_file(cache / "time/options.toml"), "cost = \"measured\""));
+  EXPECT_TRUE(contains(read_text_file(cache / "time/run.json"), "\"cost\":\"measured\""));
   const TempFolder empty;
   const Words resume = {"train", "--resume", cache / "time", "--steps", "3"};
   EXPECT_EQ(run_cached(resume, empty / "").code, 1);

@@ -8,7 +8,8 @@
 #include <sstream>
 #include <thread>
 
-#include "cli/memory_group.h"
+#include "cli/run_thimble.h"
+#include "support/memory_group.h"
 
 namespace thimble::testing {
 namespace {
@@ -50,7 +51,7 @@ std::vector<std::string> flags_of_constant_parts(pid_t process) {
   const std::string folder = "/proc/" + std::to_string(process);
   std::error_code ignored;
   const std::string program = std::filesystem::read_symlink(folder + "/exe", ignored).string();
-  std::istringstream lines(read_file(folder + "/smaps"));
+  std::istringstream lines(read_text_file(folder + "/smaps"));
   std::vector<std::string> found;
   bool is_ours = false;
   for (std::string line; std::getline(lines, line);) {

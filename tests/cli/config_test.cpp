@@ -7,7 +7,7 @@ namespace {
 
 Outcome plan_with(const std::string& config, const Words& more = {}) {
   const TempFolder folder;
-  write_file(folder / "run.toml", config);
+  write_text_file(folder / "run.toml", config);
   Words words = {"plan", "--json", "--threads", "1", "--config", folder / "run.toml"};
   words.insert(words.end(), more.begin(), more.end());
   return run_thimble(words);
@@ -32,7 +32,7 @@ TEST(Config, FlagsWin) {
 TEST(Config, KeysOfOtherVerbsArePassedOver) {
   EXPECT_EQ(plan_with("model = \"lenet-300-100\"\nlr-steps = [1, 2.5]\nskip-pass = [\"simplify\"]\nlr = 1\n").code, 0);
   const TempFolder folder;
-  write_file(folder / "run.toml", "model = \"lenet-300-100\"\nlr = 0.5\nout = \"runs/a\"\n");
+  write_text_file(folder / "run.toml", "model = \"lenet-300-100\"\nlr = 0.5\nout = \"runs/a\"\n");
   EXPECT_EQ(run_thimble({"explore", "--threads", "1", "--config", folder / "run.toml"}).code, 0);
 }
 

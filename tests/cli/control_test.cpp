@@ -7,8 +7,8 @@
 #include <chrono>
 #include <thread>
 
-#include "cli/memory_group.h"
 #include "cli/run_thimble.h"
+#include "support/memory_group.h"
 
 namespace thimble::testing {
 namespace {
@@ -52,10 +52,10 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 // Waits until `text` stands `count` times in the file, or the child has ended, or a minute has passed.
 bool wait_for(pid_t child, const std::string& path, const std::string& text, std::size_t count) {
   for (int i = 0; i < 30000; ++i) {
-    if (count_of(read_file(path), text) >= count) return true;
+    if (count_of(read_text_file(path), text) >= count) return true;
     siginfo_t ended = {};
     waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT);
-    if (ended.si_pid != 0) return count_of(read_file(path), text) >= count;
+    if (ended.si_pid != 0) return count_of(read_text_file(path), text) >= count;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   return false;
@@ -82,7 +82,7 @@ TEST(Control, BudgetsThatFallAndRiseAreHeldAndChangeNoBit) {
         for (const double share : {0.5, 0.0, 0.3, 0.1, 1.0, 0.0}) {
           write_line(pipe, "memory " + range.at(share) + "\n");
           wait_for(child, metrics, "budget_before_bytes", ++changes);
-          wait_for(child, metrics, "\"loss\"", count_of(read_file(metrics), "\"loss\"") + 2);
+          wait_for(child, metrics, "\"loss\"", count_of(read_text_file(metrics), "\"loss\"") + 2);
         }
         write_line(pipe, "status\n");
       });
@@ -115,7 +115,7 @@ TEST(Control, WhateverIsWrittenTrainingGoesOn) {
         write_line(pipe, "memory 1MiB\nmemory\nmemory 64\nmem");
         write_line(pipe, "ory -3MiB\nMEMORY 64MiB\nstatus please\n\n   \n");
         write_line(pipe, std::string("\x00\xff\x1b[31m\n", 8));
-        wait_for(child, metrics, "\"loss\"", count_of(read_file(metrics), "\"loss\"") + 1);
+        wait_for(child, metrics, "\"loss\"", count_of(read_text_file(metrics), "\"loss\"") + 1);
         for (int i = 0; i < 10; ++i) write_line(pipe, std::string(3000, static_cast<char>('a' + i)));
         write_line(pipe, "\nmemory 99999999999999999999GiB\nmemory nan%\nmemory 1e400MiB\n");
         const int held = ::open(pipe.c_str(), O_WRONLY | O_NONBLOCK);  // a writer that stays and says nothing more
@@ -134,11 +134,11 @@ TEST(Control, WhateverIsWrittenTrainingGoesOn) {
 
 TEST(Control, WantsAPipeOrNothingAtItsPath) {
   const TempFolder folder;
-  write_file(folder / "file", "precious");
+  write_text_file(folder / "file", "precious");
   const Outcome outcome = run_thimble(command("train", {"--control", folder / "file"}));
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(contains(outcome.err, "wanted a named pipe or nothing")) << outcome.err;
-  EXPECT_EQ(read_file(folder / "file"), "precious");
+  EXPECT_EQ(read_text_file(folder / "file"), "precious");
   EXPECT_EQ(run_thimble(command("train", {"--control", folder / "no/such/folder"})).code, 1);
   const Outcome lever = run_thimble(command("train", {"--allow", "microbatch-change"}));
   EXPECT_EQ(lever.code, 1);

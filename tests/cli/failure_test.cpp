@@ -41,7 +41,7 @@ void expect_resume_ends_well(const std::string& run) {
 std::map<std::string, std::string> contents_of(const std::string& folder) {
   std::map<std::string, std::string> contents;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) contents[entry.path().string()] = read_file(entry.path().string());
+    if (entry.is_regular_file()) contents[entry.path().string()] = read_text_file(entry.path().string());
   }
   return contents;
 }
@@ -90,7 +90,7 @@ TEST(FullDisk, FromTheStartIsSaidAtTheStart) {
   const TempFolder folder;
   const SmallDisk disk(folder / "disk", "size=4k");
   if (!disk.is_made()) GTEST_SKIP() << "no right to mount a small disk";
-  write_file(folder / "disk/taken", std::string(4096, 'x'));
+  write_text_file(folder / "disk/taken", std::string(4096, 'x'));
   const Outcome outcome = run_thimble(saving_run(folder / "disk/run"));
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(contains(outcome.err, "No space left on device")) << outcome.err;
@@ -134,13 +134,13 @@ TEST(Unwritable, FolderIsNamedBeforeAnythingIsPlanned) {
 
 TEST(Unwritable, AFileInPlaceOfAFolderIsNamed) {
   const TempFolder folder;
-  write_file(folder / "file", "mine");
+  write_text_file(folder / "file", "mine");
   for (const std::string& out : {folder / "file", folder / "file/run"}) {
     const Outcome outcome = run_thimble(tiny_train({"--out", out}));
     EXPECT_EQ(outcome.code, 1);
     EXPECT_TRUE(contains(outcome.err, (folder / "file") + ": there is a file of that name")) << outcome.err;
   }
-  EXPECT_EQ(read_file(folder / "file"), "mine");
+  EXPECT_EQ(read_text_file(folder / "file"), "mine");
 }
 
 class DamagedRun : public ::testing::Test {
@@ -150,9 +150,9 @@ class DamagedRun : public ::testing::Test {
   std::string in(int iteration, const std::string& file) const { return checkpoint_path(run, iteration, file); }
   void cut(const std::string& path) const { std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2); }
   void flip_a_bit(const std::string& path) const {
-    std::string bytes = read_file(path);
+    std::string bytes = read_text_file(path);
     bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-    write_file(path, bytes);
+    write_text_file(path, bytes);
   }
 
   TempFolder folder;
@@ -185,14 +185,14 @@ TEST_F(DamagedRun, WithoutAnyWholeCheckpointIsRefusedAndLeftAsItIs) {
 }
 
 TEST_F(DamagedRun, OptionsThatCannotBeReadAreNamedAndNothingIsChanged) {
-  const std::string options = read_file(run + "/options.toml");
+  const std::string options = read_text_file(run + "/options.toml");
   const std::map<std::string, std::string> damages = {
       {options.substr(0, options.size() - 2), "options.toml:"},
       {"batch = \"many\"\n", "options.toml:1: batch: found a string"},
       {std::string("\0\xff\x01", 3), "options.toml:1:"},
       {"model = \"wrn10-1\"\ndata = \"glyphs\"\nbatch = 16\n", "model was \"lenet-300-100\", is \"wrn10-1\""}};
   for (const auto& [damage, said] : damages) {
-    write_file(run + "/options.toml", damage);
+    write_text_file(run + "/options.toml", damage);
     const auto before = contents_of(run);
     const Outcome outcome = run_thimble(resumed_run(run));
     EXPECT_EQ(outcome.code, 1) << damage;
@@ -235,7 +235,7 @@ void write_small_cifar(const std::string& folder) {
       bytes += static_cast<char>(sample % 10);
       for (int k = 0; k < 3072; ++k) bytes += static_cast<char>((sample * 31 + k * 7 + k / 256) % 256);
     }
-    write_file(folder + "/" + name, bytes);
+    write_text_file(folder + "/" + name, bytes);
   }
 }
 
@@ -258,14 +258,14 @@ TEST(DamagedData, FoundInTheMiddleKeepsTheLastCheckpointAndGoesOnOnceRepaired) {
   const TempFolder folder;
   write_small_cifar(folder / "data");
   ASSERT_EQ(run_thimble(cifar_run(folder / "data", folder / "whole")).code, 0);
-  const std::string file = folder / "data/data_batch_2.bin", good = read_file(file);
+  const std::string file = folder / "data/data_batch_2.bin", good = read_text_file(file);
   std::string bad = good;
   bad[3073 * 7] = '\x63';
-  write_file(file, bad);
+  write_text_file(file, bad);
   const Outcome outcome = run_thimble(cifar_run(folder / "data", folder / "run"));
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(contains(outcome.err, "data_batch_2.bin: at offset 21511 found label 99, wanted 0 to 9")) << outcome.err;
-  write_file(file, good);
+  write_text_file(file, good);
   const Outcome resumed = run_thimble(resumed_run(folder / "run"));
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_FALSE(weights_of(folder / "whole", 20).empty());

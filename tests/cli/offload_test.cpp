@@ -44,9 +44,9 @@ TEST(CliOffload, HoldsABudgetThatIsTooSmallWithoutItAndChangesNothing) {
   EXPECT_GE(facts["moved_bytes"], facts["spill_bytes"]);
   EXPECT_GT(facts["transfer_seconds"], 0);
   EXPECT_TRUE(contains(facts["levers"].dump(), "offload")) << facts["levers"];
-  const std::string plain = read_file(checkpoint_path(folder / "plain", 4, "state.safetensors"));
+  const std::string plain = read_text_file(checkpoint_path(folder / "plain", 4, "state.safetensors"));
   EXPECT_FALSE(plain.empty());
-  EXPECT_TRUE(plain == read_file(checkpoint_path(folder / "spilled", 4, "state.safetensors")));
+  EXPECT_TRUE(plain == read_text_file(checkpoint_path(folder / "spilled", 4, "state.safetensors")));
   EXPECT_TRUE(std::filesystem::is_empty(folder / "spill"));
 }
 

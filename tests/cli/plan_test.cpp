@@ -193,13 +193,13 @@ TEST(Explore, DrawsAndComparesFronts) {
   const Words words = {"explore", "lenet-300-100", "--batch", "64", "--threads", "1"};
   const Outcome drawn = run_thimble(with(words, {"--json", "--svg", folder / "front.svg"}));
   ASSERT_EQ(drawn.code, 0) << drawn.err;
-  const std::string svg = read_file(folder / "front.svg");
+  const std::string svg = read_text_file(folder / "front.svg");
   std::size_t count = 0;
   for (std::size_t at = svg.find(" point\""); at != std::string::npos; at = svg.find(" point\"", at + 1)) ++count;
   EXPECT_EQ(count, drawn.json().at("points").size());
 
-  write_file(folder / "f32.json", drawn.out);
-  write_file(folder / "bf16.json", run_thimble(with(words, {"--json", "--precision", "bf16"})).out);
+  write_text_file(folder / "f32.json", drawn.out);
+  write_text_file(folder / "bf16.json", run_thimble(with(words, {"--json", "--precision", "bf16"})).out);
   const Outcome compared = run_thimble({"explore", "--compare", (folder / "f32.json") + "," + (folder / "bf16.json")});
   EXPECT_EQ(compared.code, 0) << compared.err;
   EXPECT_TRUE(contains(compared.out, "Time within the same bytes"));
@@ -212,7 +212,7 @@ TEST(Explore, DrawsAndComparesFronts) {
 
 TEST(Explore, WhatCannotBeComparedOrDrawnIsNamed) {
   const TempFolder folder;
-  write_file(folder / "bad.json", "{\"points\": [{\"process_bytes\": -5, \"seconds\": 1}]}");
+  write_text_file(folder / "bad.json", "{\"points\": [{\"process_bytes\": -5, \"seconds\": 1}]}");
   const std::pair<Words, std::string> mistakes[] = {
       {{"explore", "--compare", "nowhere.json"}, "found 1 files, wanted two, or one beside a model"},
       {{"explore", "--compare", "nowhere.json,other.json"}, "cannot read nowhere.json"},

@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "support/files.h"
 
 namespace thimble::testing {
 
@@ -33,31 +33,6 @@ struct Outcome {
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
 
-class TempFolder {
- public:
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "thimble-cli-XXXXXX").string();
-    path_ = ::mkdtemp(name.data()) != nullptr ? name : "";
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  ~TempFolder() { std::filesystem::remove_all(path_); }
-
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
-inline std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-inline void write_file(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // A file of a run's checkpoint after `iteration`.
@@ -68,7 +43,7 @@ inline std::string checkpoint_path(const std::string& run, int iteration, const 
 }
 
 inline std::string weights_of(const std::string& run, int iteration) {
-  return read_file(checkpoint_path(run, iteration, "model.safetensors"));
+  return read_text_file(checkpoint_path(run, iteration, "model.safetensors"));
 }
 
 // In a child: whatever it prints meets a full disk, whichever descriptors are free.
@@ -98,7 +73,7 @@ inline Outcome run_thimble(const Words& words, const std::function<void(pid_t)>&
   if (while_running) while_running(child);
   int status = 0;
   waitpid(child, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out), read_file(err)};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text_file(out), read_text_file(err)};
 }
 
 // A run of moments: small, and its data set needs no files.

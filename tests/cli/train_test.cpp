@@ -80,7 +80,7 @@ TEST(Train, AnInterruptedRunGoesOnWithItsOptionsToTheSameWeights) {
   });
   ASSERT_EQ(interrupted.code, 130) << interrupted.err;
   EXPECT_TRUE(contains(interrupted.err, "thimble train --resume " + (folder / "a")));
-  EXPECT_TRUE(contains(read_file(folder / "a/options.toml"), "lr = 0.02"));
+  EXPECT_TRUE(contains(read_text_file(folder / "a/options.toml"), "lr = 0.02"));
   const Outcome resumed = run_thimble({"train", "--resume", folder / "a", "--json"});
   ASSERT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_EQ(resumed.json().at("iterations"), 300);
@@ -91,7 +91,7 @@ TEST(Train, AnInterruptedRunGoesOnWithItsOptionsToTheSameWeights) {
 
 TEST(Train, ClippingIsKeptForAResumeAndTellsTheLengthOfTheGradients) {
   const TempFolder folder;
-  write_file(folder / "run.toml", "clip-norm = 0.5\n");
+  write_text_file(folder / "run.toml", "clip-norm = 0.5\n");
   const auto words = [&](const std::string& run, const std::string& steps) {
     return Words{"train",      "lenet-300-100",
                  "--data",     "glyphs",
@@ -104,7 +104,7 @@ TEST(Train, ClippingIsKeptForAResumeAndTellsTheLengthOfTheGradients) {
                  "--config",   folder / "run.toml"};
   };
   ASSERT_EQ(run_thimble(words("a", "3")).code, 0);
-  EXPECT_TRUE(contains(read_file(folder / "a/options.toml"), "clip-norm = 0.5"));
+  EXPECT_TRUE(contains(read_text_file(folder / "a/options.toml"), "clip-norm = 0.5"));
   const Outcome resumed = run_thimble({"train", "--resume", folder / "a", "--steps", "6", "--progress", "none"});
   ASSERT_EQ(resumed.code, 0) << resumed.err;
   ASSERT_EQ(run_thimble(words("b", "6")).code, 0);
@@ -120,7 +120,7 @@ TEST(Train, ClippingIsKeptForAResumeAndTellsTheLengthOfTheGradients) {
   }
   EXPECT_EQ(lines, 6);
   ASSERT_EQ(run_thimble(tiny_train({"--out", folder / "c", "--progress", "none"})).code, 0);
-  EXPECT_FALSE(contains(read_file(folder / "c/metrics.jsonl"), "gradient_norm"));
+  EXPECT_FALSE(contains(read_text_file(folder / "c/metrics.jsonl"), "gradient_norm"));
 }
 
 TEST(Train, AResumeThatWouldBeAnotherRunIsRefused) {

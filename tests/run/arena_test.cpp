@@ -4,7 +4,9 @@
 
 #include <cstring>
 
+#include "formats/support.h"
 #include "run/meter.h"
+#include "support/memory_group.h"
 
 namespace thimble::testing {
 namespace {
@@ -31,6 +33,38 @@ TEST(Arena, GrowingTouchesWhatIsNewAndMovesNothing) {
   EXPECT_GT(resident_bytes(), before + (kLarge - kSmall) - kSlack);
   EXPECT_EQ(arena.data()[kSmall - 1], std::byte{7});
   std::memset(arena.data(), 9, static_cast<std::size_t>(kLarge));
+}
+
+// Huge pages are asked for: none may reach over the end, nor hold on to what is given back.
+constexpr Bytes kRagged = kSmall + 100 * 4096;
+
+TEST(Arena, TakesNoMoreThanItsPages) {
+  Arena arena(kRagged, kLarge);
+  const Bytes before = resident_bytes();
+  arena.touch();
+  const Bytes smallest = resident_bytes();
+  EXPECT_LE(smallest - before, kRagged + kMiB / 4);
+  ASSERT_TRUE(arena.resize(kLarge - 4096));
+  EXPECT_LE(resident_bytes() - smallest, kLarge - kRagged + kMiB / 4);
+  ASSERT_TRUE(arena.resize(kRagged));
+  EXPECT_LE(resident_bytes(), smallest + kMiB / 4);
+}
+
+TEST(Arena, AllThatItGivesBackIsFreeAtOnce) {
+  const MemoryGroup group(2 * kLarge);
+  if (!group.is_made()) GTEST_SKIP() << "needs root and the cgroup v1 memory controller";
+  EXPECT_EQ(answer_of_child([&] {
+              group.enter();
+              const Bytes before = group.get("memory.usage_in_bytes");
+              Arena arena(kLarge);
+              arena.touch();
+              const Bytes touched = group.get("memory.usage_in_bytes") - before;
+              const bool is_shrunk = arena.resize(kRagged);
+              const Bytes left = group.get("memory.usage_in_bytes") - before;
+              MemoryGroup::leave();
+              return join_text(is_shrunk, " ", touched >= kLarge, " ", left <= kRagged + kMiB);
+            }),
+            "1 1 1");
 }
 
 TEST(Arena, CapacityCostsNoMemory) {

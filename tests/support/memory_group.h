@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "cli/run_thimble.h"
+#include "support/files.h"
 
 namespace thimble::testing {
 
@@ -24,12 +24,13 @@ class MemoryGroup {
   bool is_made() const { return is_made_; }
   // False if the system did not take it; limits count whole pages.
   bool set(const std::string& file, std::int64_t bytes) const {
-    write_file(path_ + "/" + file, std::to_string(bytes));
-    return contains(read_file(path_ + "/" + file), std::to_string(bytes / 4096 * 4096));
+    write_text_file(path_ + "/" + file, std::to_string(bytes));
+    return read_text_file(path_ + "/" + file).find(std::to_string(bytes / 4096 * 4096)) != std::string::npos;
   }
+  std::int64_t get(const std::string& file) const { return std::stoll(read_text_file(path_ + "/" + file)); }
   // Moves this process in, so that the program is born there; leave() moves it out again.
-  void enter() const { write_file(path_ + "/cgroup.procs", std::to_string(::getpid())); }
-  static void leave() { write_file("/sys/fs/cgroup/memory/cgroup.procs", std::to_string(::getpid())); }
+  void enter() const { write_text_file(path_ + "/cgroup.procs", std::to_string(::getpid())); }
+  static void leave() { write_text_file("/sys/fs/cgroup/memory/cgroup.procs", std::to_string(::getpid())); }
 
  private:
   std::string path_;

@@ -75,10 +75,11 @@ if(CMAKE_CROSSCOMPILING)
   file(CHMOD ${tested_program} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 endif()
 
-# thimble_test(folder [DEPENDS folder...] [SLOW filter]): every tests/<folder>/*_test.cpp becomes one program, test_<folder>. Builds with sanitizers or
-# under emulation, which are ten times slower and more and hold more memory than any budget allows, run the tests that the filter names.
+# thimble_test(folder [DEPENDS folder...] [SLOW filter] [PARTS n]): every tests/<folder>/*_test.cpp becomes one program, test_<folder>. Builds with
+# sanitizers or under emulation, which are ten times slower and more and hold more memory than any budget allows, run the tests that the filter names.
+# A program that takes longest of all runs in parts, side by side.
 function(thimble_test folder)
-  cmake_parse_arguments(ARG "" "SLOW" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SLOW;PARTS" "DEPENDS" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp)
   if(NOT sources)
@@ -102,6 +103,18 @@ function(thimble_test folder)
   if(ARG_SLOW AND (THIMBLE_SANITIZE OR CMAKE_CROSSCOMPILING))
     set(filter --gtest_filter=${ARG_SLOW})
   endif()
-  add_test(NAME ${name} COMMAND test_${name} ${filter} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "THIMBLE_BINARY=${tested_program}")
+  set(parts 1)
+  if(ARG_PARTS)
+    set(parts ${ARG_PARTS})
+  endif()
+  math(EXPR last "${parts} - 1")
+  foreach(part RANGE ${last})
+    set(part_name ${name})
+    if(part GREATER 0)
+      set(part_name ${name}_${part})
+    endif()
+    add_test(NAME ${part_name} COMMAND test_${name} ${filter} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${part_name} PROPERTIES
+      ENVIRONMENT "THIMBLE_BINARY=${tested_program};GTEST_TOTAL_SHARDS=${parts};GTEST_SHARD_INDEX=${part}")
+  endforeach()
 endfunction()

@@ -3,8 +3,7 @@
 // channels after the other, the weights of the vector in registers.
 #pragma once
 
-#include "kernels/cpu/conv_moments.h"
-#include "kernels/cpu/conv_norm.h"
+#include "kernels/cpu/conv_buffer.h"
 #include "kernels/cpu/conv_shape.h"
 #include "kernels/cpu/stream.h"
 
@@ -351,16 +350,16 @@ void run_depthwise(const DepthwiseGather& gather, std::int64_t batch, const Call
   all.store_to(call.out);
 }
 
-// A thread's part of the workspace: coefficients of the norm, then moments. Behind all parts lie widened weights.
+// Nothing is copied. Behind the buffers of all threads lie widened weights.
 struct DepthwiseForward {
   ConvShape shape;
   Activation activation = Activation::none;
   SourceNorm norm;
   OutMoments moments;
 
-  std::int64_t thread_elements() const { return norm.elements() + moments.elements(); }
+  GatherBuffer buffer() const { return {0, norm, moments}; }
   Bytes workspace(const Type& weights, int threads) const {
-    return (threads * thread_elements() + widened_elements(weights)) * 4;
+    return (threads * buffer().elements() + widened_elements(weights)) * 4;
   }
 
   // `operands` are those of the norm.
@@ -371,16 +370,17 @@ struct DepthwiseForward {
                                     forward_axis(shape, shape.width, shape.out_width, shape.kernel_width),
                                     shape.channels};
     auto* buffers = reinterpret_cast<float*>(call.workspace);
-    const ThreadMoments all = {moments, buffers + norm.elements(), thread_elements(), call.threads};
+    const GatherBuffer own = buffer();
+    const ThreadMoments all = own.all_moments(buffers, call.threads);
     const auto with_source = [&](int thread, auto&& body) {
       if constexpr (kNormalizes) {
-        BandNorm own(norm, operands, buffers + thread * thread_elements());
-        body(NormedSource{own, {0, shape.channels}});
+        BandNorm coefficients = own.norm_in(buffers + thread * own.elements(), operands);
+        body(NormedSource{coefficients, {0, shape.channels}});
       } else {
         body(PlainSource{});
       }
     };
-    const float* weights = widened_weights(call.in[1], buffers + call.threads * thread_elements());
+    const float* weights = widened_weights(call.in[1], buffers + call.threads * own.elements());
     run_depthwise<true>(gather, shape.batch, call, weights, all, with_source,
                         [&](auto, std::int64_t, std::int64_t channel, auto lanes, Vec sum) {
                           if (bias != nullptr) {

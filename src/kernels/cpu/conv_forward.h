@@ -39,7 +39,7 @@ inline DepthwiseForward depthwise_forward(const GatherPlan& plan, Activation act
 inline Bytes forward_workspace(const KernelQuery& q, const SourceNorm& norm = {}) {
   const GatherPlan plan = plan_forward(q, norm);
   if (plan.shape.is_depthwise()) return depthwise_forward(plan).workspace(q.in[1], q.threads);
-  return packs(plan.shape) ? carve_packed(plan, q.threads, nullptr).bytes : q.threads * plan.buffer_elements() * 4;
+  return packs(plan.shape) ? carve_packed(plan, q.threads, nullptr).bytes : q.threads * plan.buffer().elements() * 4;
 }
 
 template <typename W>
@@ -48,7 +48,7 @@ void run_gather(const GatherPlan& plan, const GatherCall& what) noexcept {
   const ThreadGrid grid = choose_grid(plan.piece_count(), plan.panel_count(), call.threads);
   Shares shares = plan.shares(grid);
   auto* buffers = reinterpret_cast<float*>(call.workspace);
-  const ThreadMoments moments = plan.thread_moments(buffers, call.threads);
+  const ThreadMoments moments = plan.buffer().all_moments(buffers, call.threads);
   moments.clear();
   const auto panel_of = [&](std::int64_t index) {
     GatherPanel panel = panel_at(plan, index);
@@ -59,7 +59,7 @@ void run_gather(const GatherPlan& plan, const GatherCall& what) noexcept {
   parallel(grid.rows * grid.columns, [&](int thread, int) {
     gather<W>(plan, what, shares, thread / grid.columns,
               part_of(plan.panel_count(), thread % grid.columns, grid.columns),
-              buffers + thread * plan.buffer_elements(), panel_of);
+              buffers + thread * plan.buffer().elements(), panel_of);
   });
   moments.store_to(call.out);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/cpu/conv_band.h"
+#include "kernels/cpu/conv_buffer.h"
 
 namespace thimble::kernels::THIMBLE_ISA {
 
@@ -45,13 +46,8 @@ struct GatherPlan {
   }
   std::int64_t group_panels() const { return divide_up(out_group, panel_columns); }
   std::int64_t panel_count() const { return shape.groups * group_panels(); }
-  std::int64_t band_elements() const { return round_up(maker.elements(band.rows, band.columns, source_group), 16); }
-  std::int64_t norm_place() const { return band_elements(); }  // in a thread's buffer
-  std::int64_t moments_place() const { return norm_place() + maker.norm.elements(); }
-  std::int64_t buffer_elements() const { return moments_place() + moments.elements(); }
-
-  ThreadMoments thread_moments(float* buffers, int threads) const {
-    return {moments, buffers + moments_place(), buffer_elements(), threads};
+  GatherBuffer buffer() const {
+    return {round_up(maker.elements(band.rows, band.columns, source_group), 16), maker.norm, moments};
   }
 };
 
@@ -186,8 +182,8 @@ void gather(const GatherPlan& plan, const GatherCall& what, Shares& shares, int 
             PanelOf&& panel_of) noexcept {
   [[maybe_unused]] const TileRegisters registers;
   GatherWork work = {plan, what.call, what.ending, {}, {}};
-  BandNorm norm(plan.maker.norm, what.norm, buffer + plan.norm_place());
-  const PieceMoments moments(plan.moments, buffer + plan.moments_place());
+  BandNorm norm = plan.buffer().norm_in(buffer, what.norm);
+  const PieceMoments moments = plan.buffer().moments_in(buffer);
   if (plan.moments.exists()) work.ending.moments = &moments;
   work.ending.streams = may_stream(plan, what);
   shares.take(part, [&](Range pieces) {

@@ -41,7 +41,7 @@ inline GatherPlan plan_packed(const ConvShape& s, bool is_backward, DType source
 
 struct PackedWork {
   Unit* packed = nullptr;    // (panels, taps, depth, packed_row)
-  float* buffers = nullptr;  // (threads, buffer_elements)
+  float* buffers = nullptr;  // (threads, buffer)
   Bytes bytes = 0;
 };
 
@@ -49,7 +49,7 @@ inline PackedWork carve_packed(const GatherPlan& plan, int threads, std::byte* b
   Carver carver(base);
   PackedWork work;
   work.packed = carver.take<Unit>(panels_at_once(plan) * packed_elements(plan));
-  work.buffers = carver.take<float>(threads * plan.buffer_elements());
+  work.buffers = carver.take<float>(threads * plan.buffer().elements());
   work.bytes = carver.used();
   return work;
 }
@@ -113,7 +113,7 @@ inline void gather_packed(const GatherPlan& plan, const GatherCall& what) noexce
   const Call& call = what.call;
   const PackedWork work = carve_packed(plan, call.threads, call.workspace);
   const std::int64_t panels = plan.panel_count(), step = panels_at_once(plan);
-  const ThreadMoments moments = plan.thread_moments(work.buffers, call.threads);
+  const ThreadMoments moments = plan.buffer().all_moments(work.buffers, call.threads);
   moments.clear();
   for (std::int64_t first = 0; first < panels; first += step) {
     const Range chosen = {first, smaller(first + step, panels)};
@@ -130,7 +130,7 @@ inline void gather_packed(const GatherPlan& plan, const GatherCall& what) noexce
     parallel(grid.rows * grid.columns, [&](int thread, int) {
       const Range part = part_of(chosen.end - chosen.begin, thread % grid.columns, grid.columns);
       gather<Unit>(plan, what, shares, thread / grid.columns, {first + part.begin, first + part.end},
-                   work.buffers + thread * plan.buffer_elements(), panel_of);
+                   work.buffers + thread * plan.buffer().elements(), panel_of);
     });
   }
   moments.store_to(call.out);

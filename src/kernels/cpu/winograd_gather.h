@@ -47,18 +47,12 @@ struct WinogradPlan {
   std::int64_t panel_columns(std::int64_t panel) const {
     return smaller(kTileColumns, out_channels - panel * kTileColumns);
   }
-  std::int64_t norm_place() const { return source().elements() + sums().elements(); }  // in a thread's buffer
-  std::int64_t moments_place() const { return norm_place() + norm.elements(); }
-  std::int64_t buffer_elements() const { return moments_place() + moments.elements(); }
-
-  ThreadMoments thread_moments(float* buffers, int threads) const {
-    return {moments, buffers + moments_place(), buffer_elements(), threads};
-  }
+  GatherBuffer buffer() const { return {source().elements() + sums().elements(), norm, moments}; }
 };
 
 struct WinogradWork {
   Unit* weights = nullptr;   // (group_panels, WeightLayout)
-  float* buffers = nullptr;  // (threads, buffer_elements)
+  float* buffers = nullptr;  // (threads, buffer)
   Bytes bytes = 0;
 };
 
@@ -66,7 +60,7 @@ inline WinogradWork carve_winograd(const WinogradPlan& plan, int threads, std::b
   Carver carver(base);
   WinogradWork work;
   work.weights = carver.take<Unit>(plan.group_panels() * plan.panel_elements());
-  work.buffers = carver.take<float>(threads * plan.buffer_elements());
+  work.buffers = carver.take<float>(threads * plan.buffer().elements());
   work.bytes = carver.used();
   return work;
 }
@@ -276,8 +270,8 @@ inline void gather_group(const WinogradPlan& plan, const GatherCall& what, Share
   const PointLayout layout = plan.source();
   auto* source = reinterpret_cast<Unit*>(buffer);
   float* sums = buffer + layout.elements();
-  BandNorm norm(plan.norm, what.norm, buffer + plan.norm_place());
-  const PieceMoments moments(plan.moments, buffer + plan.moments_place());
+  BandNorm norm = plan.buffer().norm_in(buffer, what.norm);
+  const PieceMoments moments = plan.buffer().moments_in(buffer);
   Ending ending = what.ending;
   if (plan.moments.exists()) ending.moments = &moments;
   const ChosenMap map = {
@@ -300,7 +294,7 @@ inline void run_winograd(const WinogradPlan& plan, const GatherCall& what) noexc
   const Call& call = what.call;
   const WinogradWork work = carve_winograd(plan, call.threads, call.workspace);
   const std::int64_t panels = plan.panel_count(), step = plan.group_panels();
-  const ThreadMoments moments = plan.thread_moments(work.buffers, call.threads);
+  const ThreadMoments moments = plan.buffer().all_moments(work.buffers, call.threads);
   moments.clear();
   for (std::int64_t first = 0; first < panels; first += step) {
     const Range group = {first, smaller(first + step, panels)};
@@ -308,7 +302,7 @@ inline void run_winograd(const WinogradPlan& plan, const GatherCall& what) noexc
                  [&](auto element) { transform_panels<decltype(element)>(plan, call, group, work.weights); });
     Shares shares(plan.grid.count(), call.threads, plan.source().rows, plan.moments.exists());
     parallel(call.threads, [&](int thread, int) {
-      gather_group(plan, what, shares, thread, group, work.weights, work.buffers + thread * plan.buffer_elements());
+      gather_group(plan, what, shares, thread, group, work.weights, work.buffers + thread * plan.buffer().elements());
     });
   }
   moments.store_to(call.out);

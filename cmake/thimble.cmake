@@ -21,13 +21,17 @@ endif()
 find_package(Threads REQUIRED)
 target_link_libraries(thimble_options INTERFACE Threads::Threads nlohmann_json::nlohmann_json ZLIB::ZLIB)
 
-# thimble_library(folder [DEPENDS folder...]): every source in src/<folder> (not below it) becomes thimble_<folder>.
+# thimble_library(folder [JOINED] [DEPENDS folder...]): every source in src/<folder> (not below it) becomes thimble_<folder>. Sanitized builds join the
+# files of some, whose headers cost more than they do; plain builds compile each by itself and so prove that it is whole.
 function(thimble_library folder)
-  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "JOINED" "" "DEPENDS" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp)
   if(sources)
     add_library(thimble_${name} STATIC ${sources})
+    if(ARG_JOINED AND THIMBLE_SANITIZE)
+      set_target_properties(thimble_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+    endif()
     set(scope PUBLIC)
   else()
     add_library(thimble_${name} INTERFACE)

@@ -26,6 +26,14 @@ template <typename B, bool kColumns, bool kApart>
 struct Tiles {
   static const TileTable table;
 };
+extern template struct Tiles<Unit, false, false>;
+extern template struct Tiles<Unit, true, false>;
+#if !defined(THIMBLE_ISA_AVX512_BF16)
+extern template struct Tiles<Unit, false, true>;
+extern template struct Tiles<BFloat16, false, false>;
+extern template struct Tiles<BFloat16, false, true>;
+extern template struct Tiles<BFloat16, true, false>;
+#endif
 
 // One piece of at most kTileRows x kTileColumns.
 template <typename B, bool kColumns, bool kApart = false>

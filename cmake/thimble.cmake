@@ -79,11 +79,11 @@ if(CMAKE_CROSSCOMPILING)
   file(CHMOD ${tested_program} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 endif()
 
-# thimble_test(folder [DEPENDS folder...] [SLOW filter] [PARTS n]): every tests/<folder>/*_test.cpp becomes one program, test_<folder>. Builds with
+# thimble_test(folder [DEPENDS folder...] [SLOW filter] [PARTS n] [LONG]): every tests/<folder>/*_test.cpp becomes one program, test_<folder>. Builds with
 # sanitizers or under emulation, which are ten times slower and more and hold more memory than any budget allows, run the tests that the filter names.
-# A program that takes longest of all runs in parts, side by side.
+# A program that takes longest of all runs in parts, side by side; long ones begin first, so that none is left over in the end.
 function(thimble_test folder)
-  cmake_parse_arguments(ARG "" "SLOW;PARTS" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "LONG" "SLOW;PARTS" "DEPENDS" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp)
   if(NOT sources)
@@ -120,5 +120,8 @@ function(thimble_test folder)
     add_test(NAME ${part_name} COMMAND test_${name} ${filter} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${part_name} PROPERTIES
       ENVIRONMENT "THIMBLE_BINARY=${tested_program};GTEST_TOTAL_SHARDS=${parts};GTEST_SHARD_INDEX=${part}")
+    if(ARG_LONG)
+      set_tests_properties(${part_name} PROPERTIES COST 100)
+    endif()
   endforeach()
 endfunction()

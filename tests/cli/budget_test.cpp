@@ -15,17 +15,13 @@ namespace thimble::testing {
 namespace {
 
 std::int64_t smallest_budget(const Words& model) {
-  Words words = {"plan"};
-  words.insert(words.end(), model.begin(), model.end());
-  words.insert(words.end(), {"--memory", "1MiB", "--json"});
+  const Words words = with(with({"plan"}, model), {"--memory", "1MiB", "--json"});
   return run_thimble(words).json().at("smallest_budget_bytes").get<std::int64_t>();
 }
 
 Outcome train_with(const Words& model, std::int64_t budget) {
-  Words words = {"train"};
-  words.insert(words.end(), model.begin(), model.end());
-  words.insert(words.end(), {"--steps", "2", "--json", "--progress", "none", "--memory", std::to_string(budget) + "B"});
-  return run_thimble(words);
+  return run_thimble(with(with({"train"}, model),
+                          {"--steps", "2", "--json", "--progress", "none", "--memory", std::to_string(budget) + "B"}));
 }
 
 TEST(Budget, HoldsInsideACgroupOfThatSize) {

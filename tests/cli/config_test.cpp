@@ -8,9 +8,7 @@ namespace {
 Outcome plan_with(const std::string& config, const Words& more = {}) {
   const TempFolder folder;
   write_text_file(folder / "run.toml", config);
-  Words words = {"plan", "--json", "--threads", "1", "--config", folder / "run.toml"};
-  words.insert(words.end(), more.begin(), more.end());
-  return run_thimble(words);
+  return run_thimble(with({"plan", "--json", "--threads", "1", "--config", folder / "run.toml"}, more));
 }
 
 TEST(Config, GivesModelAndOptions) {

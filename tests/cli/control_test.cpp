@@ -21,13 +21,7 @@ Words network() {
           "1000000",    "--seed", "5",       "--progress", "none"};
 }
 
-Words command(const std::string& verb, const Words& more) {
-  Words words = {verb};
-  const Words common = network();
-  words.insert(words.end(), common.begin(), common.end());
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
+Words command(const std::string& verb, const Words& more) { return with(with({verb}, network()), more); }
 
 struct Range {
   std::int64_t smallest = 0, largest = 0;

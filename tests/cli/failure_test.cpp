@@ -206,10 +206,6 @@ TEST_F(DamagedRun, OptionsThatCannotBeReadAreNamedAndNothingIsChanged) {
 TEST_F(DamagedRun, WeightsThatAreCutOrOfAnotherNetworkAreRefused) {
   const Words eval = {"eval", "lenet-300-100", "--data", "glyphs", "--threads", "1", "--weights"};
   const std::string file = in(12, "model.safetensors");
-  const auto with = [](Words words, const Words& more) {
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  };
   ASSERT_EQ(run_thimble(with(eval, {file})).code, 0);
   const Outcome other = run_thimble({"eval", "wrn10-1", "--data", "glyphs", "--threads", "1", "--weights", file});
   EXPECT_EQ(other.code, 1);

@@ -8,9 +8,7 @@ namespace thimble::testing {
 namespace {
 
 Words mask_run(const std::string& verb, const Words& more) {
-  Words words = {verb, "unet-4-gn", "--data", "glyph-masks", "--batch", "16", "--threads", "1"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+  return with({verb, "unet-4-gn", "--data", "glyph-masks", "--batch", "16", "--threads", "1"}, more);
 }
 
 TEST(Masks, ThePlanCountsAClassForEveryPixel) {

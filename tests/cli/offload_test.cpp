@@ -9,18 +9,15 @@ namespace thimble::testing {
 namespace {
 
 Words small_run(const std::string& verb, const Words& more) {
-  Words words = {verb,           "wrn10-1-gn", "--data",      "glyphs", "--batch",   "16",
-                 "--microbatch", "8",          "--recompute", "none",   "--threads", "1",
-                 "--eval-every", "1000",       "--lr",        "0.01",   "--steps",   "4"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+  const Words words = {verb,           "wrn10-1-gn", "--data",      "glyphs", "--batch",   "16",
+                       "--microbatch", "8",          "--recompute", "none",   "--threads", "1",
+                       "--eval-every", "1000",       "--lr",        "0.01",   "--steps",   "4"};
+  return with(words, more);
 }
 
 // The smallest budget that works, in bytes.
 std::int64_t smallest_of_small_run(const Words& more) {
-  Words words = small_run("plan", {"--memory", "1MiB", "--json"});
-  words.insert(words.end(), more.begin(), more.end());
-  const Outcome outcome = run_thimble(words);
+  const Outcome outcome = run_thimble(small_run("plan", with({"--memory", "1MiB", "--json"}, more)));
   EXPECT_EQ(outcome.code, 3) << outcome.err;
   return outcome.json()["smallest_budget_bytes"];
 }

@@ -25,10 +25,9 @@ void write_pictures(const TemporaryFolder& folder) {
 }
 
 Words picture_run(const std::string& verb, const TemporaryFolder& folder, const Words& more) {
-  Words words = {verb,      "wrn10-1-gn", "--data",    folder.path(), "--input", "32x32x3",
-                 "--batch", "8",          "--threads", "2",           "--json"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+  const Words words = {verb,      "wrn10-1-gn", "--data",    folder.path(), "--input", "32x32x3",
+                       "--batch", "8",          "--threads", "2",           "--json"};
+  return with(words, more);
 }
 
 TEST(Pictures, OfAllKindsTrainInsideTheSmallestBudget) {

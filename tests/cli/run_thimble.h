@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -13,11 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "support/files.h"
 
 namespace thimble::testing {
-
-constexpr std::int64_t kMiB = 1024 * 1024;
 
 using Words = std::vector<std::string>;
 
@@ -78,9 +76,7 @@ inline Outcome run_thimble(const Words& words, const std::function<void(pid_t)>&
 
 // A run of moments: small, and its data set needs no files.
 inline Words tiny_train(const Words& more) {
-  Words words = {"train", "lenet-300-100", "--data", "glyphs", "--batch", "16", "--threads", "1", "--steps", "4"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+  return with({"train", "lenet-300-100", "--data", "glyphs", "--batch", "16", "--threads", "1", "--steps", "4"}, more);
 }
 
 }  // namespace thimble::testing

@@ -29,12 +29,11 @@ bool is_at_huge_page(const std::byte* data) { return reinterpret_cast<std::uintp
 std::byte* reserve(Bytes bytes) noexcept {
   std::byte* block = map_addresses(bytes + kHugePage);
   if (block == nullptr) return map_addresses(bytes);
-  std::byte* data = block;
-  while (!is_at_huge_page(data)) data += kPage;
-  const auto before = static_cast<std::size_t>(data - block);
-  if (before > 0) munmap(block, before);
-  munmap(data + bytes, static_cast<std::size_t>(kHugePage) - before);
-  return data;
+  const auto address = static_cast<Bytes>(reinterpret_cast<std::uintptr_t>(block));
+  const Bytes before = round_up(address, kHugePage) - address;
+  if (before > 0) munmap(block, static_cast<std::size_t>(before));
+  munmap(block + before + bytes, static_cast<std::size_t>(kHugePage - before));
+  return block + before;
 }
 
 }  // namespace

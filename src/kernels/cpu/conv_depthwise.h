@@ -12,9 +12,8 @@ namespace thimble::kernels::THIMBLE_ISA {
 constexpr int kUsualTaps = 3;  // along an axis: more take a slower way
 
 // Single channels make no pairs: where products are of pairs, results that are rounded at once are all that is left.
-constexpr bool kGathersDepthwise = !kHasPairs || kRoundsAtOnce;
 template <typename X>
-inline constexpr bool kReadsDepthwise = kGathersDepthwise && (!kHasPairs || std::is_same_v<X, BFloat16>);
+inline constexpr bool kReadsDepthwise = !kHasPairs || (kRoundsAtOnce && std::is_same_v<X, BFloat16>);
 
 // What the next row reads and this one does not, and where its results go, fetched in the order in which it lies in
 // memory: places of one vector of channels lie too far apart for hardware to foresee them.
